@@ -3,21 +3,36 @@
 from typing import Final
 
 from grafana.kit import alerts, looks
-from grafana.kit.links import board
+from grafana.kit.links import Link, board
 from grafana.kit.page import Board, Line, Section
-from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, busiest, in_range, least, most, number, or_zero, total
+from grafana.kit.panels import About, Panel, Query, lines, number_panel
+from grafana.kit.queries import CHOSEN, DIRECTORY, Scope, busiest, in_range, least, most, number, or_zero, total
 from grafana.kit.tables import Value, rows
 
-DIRECTORY: Final = "broker, log_dir"
 LIMIT: Final = ("KafkaPartitionLimit",)
 NO_LIMIT: Final = "no limit set"
 CORDONED: Final = looks.named(("no", "text"), ("yes", "orange"))
 OPTION: Final = "The limit is the option limits.max_broker_partitions."
 
-OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / ({least('broker_partition_limit', 'broker')} {FINITE})"
+OF_LIMIT: Final = CHOSEN.limit_used("broker", "broker")
 LOGS: Final = most("log_dir_bytes", DIRECTORY)
-USED: Final = f"1 - {least('log_dir_usable_bytes', DIRECTORY)} / {most('log_dir_total_bytes', DIRECTORY)}"
+USED: Final = CHOSEN.volume_used()
+
+
+def highest(scope: Scope, *see: Link) -> Panel:
+    """The used share of the volume that is nearest to full."""
+    return number_panel(
+        About(
+            "Volume used, highest log directory",
+            "Used share of the volume of a log directory, including files of other programs.",
+            runbooks=("KafkaLogDirFilling",),
+            see=see,
+        ),
+        f"max ({scope.volume_used()})",
+        looks.RATIO,
+        alerts.VOLUME_USED,
+    )
+
 
 NOW: Final = (
     Line(
@@ -44,20 +59,11 @@ NOW: Final = (
                     runbooks=LIMIT,
                     no_value=NO_LIMIT,
                 ),
-                f"{most('cluster_partitions')} / ({least('cluster_partition_limit')} {FINITE})",
+                CHOSEN.limit_used("cluster"),
                 looks.RATIO,
                 alerts.LIMIT_USED,
             ),
-            number_panel(
-                About(
-                    "Volume used, highest log directory",
-                    ("Used share of the volume of a log directory, including files of other programs."),
-                    runbooks=("KafkaLogDirFilling",),
-                ),
-                f"max ({USED})",
-                looks.RATIO,
-                alerts.VOLUME_USED,
-            ),
+            highest(CHOSEN),
             number_panel(
                 About(
                     "Log directories offline",

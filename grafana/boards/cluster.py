@@ -2,35 +2,16 @@
 
 from typing import Final
 
+from grafana.boards import capacity, controller, throttles
 from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, NAMED, NOT_NAMED, ONE_CLUSTER, REPLICA, or_zero, series, total
+from grafana.kit.queries import ONE_CLUSTER, WHOLE, or_zero
 from grafana.kit.tables import Value, rows
 
-DIRECTORY: Final = "broker, log_dir"
 REPLICAS: Final = (board("replicas", "Replica health"),)
 CAPACITY: Final = (board("capacity", "Capacity"),)
-
-
-def _most(name: str, by: str = "", matchers: str = "", how: str = "max") -> str:
-    """The maximum over the sidecars, of all brokers and topics."""
-    return f"{how} {f'by ({by}) ' if by else ''}({series(name, matchers, narrowed_by=())})"
-
-
-def _limit_used(scope: str, by: str = "") -> str:
-    return f"{_most(f'{scope}_partitions', by)} / ({_most(f'{scope}_partition_limit', by, how='min')} {FINITE})"
-
-
-STUCK: Final = total(
-    f"{_most('reassignment_stuck', REPLICA, NAMED)} or {_most('reassignment_stuck', f'{REPLICA}, cause', NOT_NAMED)}"
-)
-PROBLEM: Final = "broker, side, problem"
-PROBLEMS: Final = _most("replication_throttle_problem_seconds", PROBLEM, how="min")
-VOLUME_LEFT: Final = (
-    f"{_most('log_dir_usable_bytes', DIRECTORY, how='min')} / {_most('log_dir_total_bytes', DIRECTORY)}"
-)
 
 HEALTH: Final = (
     Line(
@@ -46,15 +27,7 @@ HEALTH: Final = (
                 f"max ({alerts.state(ONE_CLUSTER)})",
                 mappings=[alerts.STATE],
             ),
-            number_panel(
-                About(
-                    "Active controller",
-                    "The node that leads the quorum.",
-                    see=(board("controller", "Controller quotas"),),
-                ),
-                Query(_most("controller_info", "node"), "node {{node}}"),
-                looks.TEXT,
-            ),
+            controller.active(board("controller", "Controller quotas")),
             number_panel(
                 About(
                     "Offline partitions",
@@ -62,7 +35,7 @@ HEALTH: Final = (
                     runbooks=("KafkaPartitionOffline",),
                     see=REPLICAS,
                 ),
-                _most("offline_partitions"),
+                WHOLE.most("offline_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
             number_panel(
@@ -72,7 +45,7 @@ HEALTH: Final = (
                     runbooks=("KafkaPartitionUnderMinIsr",),
                     see=REPLICAS,
                 ),
-                _most("under_min_isr_partitions"),
+                WHOLE.most("under_min_isr_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
         ],
@@ -87,7 +60,7 @@ HEALTH: Final = (
                     runbooks=("KafkaPartitionAtMinIsr",),
                     see=REPLICAS,
                 ),
-                _most("at_min_isr_partitions"),
+                WHOLE.most("at_min_isr_partitions"),
                 steps=looks.ORANGE_FROM_ONE,
             ),
             number_panel(
@@ -97,20 +70,10 @@ HEALTH: Final = (
                     runbooks=("KafkaReplicasOutOfSync",),
                     see=REPLICAS,
                 ),
-                _most("under_replicated_partitions"),
+                WHOLE.most("under_replicated_partitions"),
                 steps=looks.ORANGE_FROM_ONE,
             ),
-            number_panel(
-                About(
-                    "Volume used, highest log directory",
-                    "Used share of the volume of a log directory, including files of other programs.",
-                    runbooks=("KafkaLogDirFilling",),
-                    see=CAPACITY,
-                ),
-                f"max (1 - {VOLUME_LEFT})",
-                looks.RATIO,
-                alerts.VOLUME_USED,
-            ),
+            capacity.highest(WHOLE, *CAPACITY),
             number_panel(
                 About(
                     "Partition limit used",
@@ -119,7 +82,7 @@ HEALTH: Final = (
                     see=CAPACITY,
                     no_value="no limit set",
                 ),
-                f"max ({_limit_used('broker', 'broker')} or {_limit_used('cluster')})",
+                f"max ({WHOLE.limit_used('broker', 'broker')} or {WHOLE.limit_used('cluster')})",
                 looks.RATIO,
                 alerts.LIMIT_USED,
             ),
@@ -149,7 +112,7 @@ HEALTH: Final = (
                 ),
                 [
                     Query(
-                        _most("replication_throttle_lower_bound_bytes_per_second", "broker"),
+                        WHOLE.most("replication_throttle_lower_bound_bytes_per_second", "broker"),
                         "broker {{broker}}",
                     )
                 ],
@@ -170,23 +133,15 @@ HEALTH: Final = (
                 ),
                 {},
                 [
-                    Value("Partitions", _most("reassigning_partitions"), looks.COUNT),
-                    Value("Bytes to copy", _most("reassignment_total_bytes_remaining"), looks.BYTES),
-                    Value("End in", _most("reassignment_total_eta_seconds"), looks.SECONDS, mappings=[looks.NEVER]),
-                    Value("Stuck", or_zero(STUCK, "reassigning_partitions"), looks.COUNT, looks.RED_FROM_ONE),
+                    Value("Partitions", WHOLE.most("reassigning_partitions"), looks.COUNT),
+                    Value("Bytes to copy", WHOLE.most("reassignment_total_bytes_remaining"), looks.BYTES),
+                    Value(
+                        "End in", WHOLE.most("reassignment_total_eta_seconds"), looks.SECONDS, mappings=[looks.NEVER]
+                    ),
+                    Value("Stuck", or_zero(WHOLE.stuck(), "reassigning_partitions"), looks.COUNT, looks.RED_FROM_ONE),
                 ],
             ),
-            rows(
-                About(
-                    "Throttle problems",
-                    "Problems by name, from the third poll on; docs/spec/throttles.md#problems explains each.",
-                    see=(board("throttles", "Throttles"),),
-                    no_value="nothing is wrong",
-                ),
-                {"broker": "Broker", "side": "Side", "problem": "Problem"},
-                [Value("For", PROBLEMS, looks.SECONDS)],
-                ranked=(PROBLEM, PROBLEMS),
-            ),
+            throttles.problems(WHOLE, board("throttles", "Throttles")),
         ],
     ),
 )

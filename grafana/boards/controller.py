@@ -3,9 +3,9 @@
 from typing import Final
 
 from grafana.kit import alerts, looks
-from grafana.kit.links import board
+from grafana.kit.links import Link, board
 from grafana.kit.page import Board, Line, Section
-from grafana.kit.panels import About, Query, lines, number_panel
+from grafana.kit.panels import About, Panel, Query, lines, number_panel
 from grafana.kit.queries import FINITE, busiest, chosen, in_range, least, most, number, or_zero
 from grafana.kit.tables import Value, rows
 
@@ -22,6 +22,13 @@ WAITS_OR_SENDS: Final = f"({WAIT} > 0 or -{least('controller_mutation_tokens', C
 QUOTAS: Final = most("controller_mutation_quota_config_per_second", CLIENT)
 FEWEST: Final = in_range("controller_mutation_tokens", CLIENT, "min", "min_over_time")
 MUTATIONS: Final = in_range("controller_mutations_per_second", CLIENT)
+
+
+def active(*see: Link) -> Panel:
+    """The node that leads the quorum."""
+    about = About("Active controller", "The node that leads the quorum.", see=see)
+    return number_panel(about, Query(most("controller_info", "node"), "node {{node}}"), looks.TEXT)
+
 
 NOW: Final = (
     Line(
@@ -240,11 +247,7 @@ ITSELF: Final = (
                 [Query(most("quorum_lag_offsets", "node, role"), "{{role}} {{node}}")],
                 looks.COUNT,
             ),
-            number_panel(
-                About("Active controller", "The node that leads the quorum."),
-                Query(most("controller_info", "node"), "node {{node}}"),
-                looks.TEXT,
-            ),
+            active(),
         ],
         (18, 6),
     ),

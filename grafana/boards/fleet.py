@@ -6,7 +6,7 @@ from grafana.kit import alerts, looks
 from grafana.kit.links import cell
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines
-from grafana.kit.queries import EACH_CLUSTER, FINITE, NAMED, NOT_NAMED, REPLICA, series, total
+from grafana.kit.queries import EACH, EACH_CLUSTER, series, total
 from grafana.kit.tables import Value, rows
 
 CLUSTER: Final = "Cluster"
@@ -17,28 +17,9 @@ CAPACITY: Final = (cell("capacity", CLUSTER),)
 SIDECAR: Final = (cell("sidecar", CLUSTER),)
 
 
-def _of(name: str, matchers: str = "") -> str:
-    return series(name, matchers, narrowed_by=(), cluster=EACH_CLUSTER)
-
-
-def _most(name: str, by: str = "", matchers: str = "") -> str:
-    """The maximum over the sidecars of each cluster."""
-    return f"max by ({f'cluster, {by}' if by else 'cluster'}) ({_of(name, matchers)})"
-
-
-def _limit_used(scope: str, by: str) -> str:
-    limit = f"min by ({by}) ({_of(f'{scope}_partition_limit')}) {FINITE}"
-    return f"max by ({by}) ({_of(f'{scope}_partitions')}) / ({limit})"
-
-
-STUCK: Final = total(
-    f"{_most('reassignment_stuck', REPLICA, NAMED)} or {_most('reassignment_stuck', f'{REPLICA}, cause', NOT_NAMED)}",
-    "cluster",
-)
-OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')
+OUT_OF_SYNC: Final = EACH.most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')
 """As KafkaReplicasOutOfSync counts: without replicas that a reassignment adds."""
-BROKER_LIMIT_USED: Final = _limit_used("broker", "cluster, broker")
-CLUSTER_LIMIT_USED: Final = _limit_used("cluster", "cluster")
+SNAPSHOTS: Final = series("snapshot_timestamp_seconds", narrowed_by=(), cluster=EACH_CLUSTER)
 
 CLUSTERS: Final = (
     Line(
@@ -75,33 +56,33 @@ CLUSTERS: Final = (
                         looks.ORANGE_FROM_ONE,
                         links=OVERVIEW,
                     ),
-                    Value("Offline", _most("offline_partitions"), looks.COUNT, looks.RED_FROM_ONE, links=REPLICAS),
+                    Value("Offline", EACH.most("offline_partitions"), looks.COUNT, looks.RED_FROM_ONE, links=REPLICAS),
                     Value(
                         "Under min ISR",
-                        _most("under_min_isr_partitions"),
+                        EACH.most("under_min_isr_partitions"),
                         looks.COUNT,
                         looks.RED_FROM_ONE,
                         links=REPLICAS,
                     ),
                     Value("Out of sync", total(OUT_OF_SYNC, "cluster"), looks.COUNT, links=REPLICAS),
-                    Value("Moving", _most("reassigning_partitions"), looks.COUNT, links=MOVES),
+                    Value("Moving", EACH.most("reassigning_partitions"), looks.COUNT, links=MOVES),
                     Value(
                         "Moves end in",
-                        _most("reassignment_total_eta_seconds"),
+                        EACH.most("reassignment_total_eta_seconds"),
                         looks.SECONDS,
                         mappings=[looks.NEVER],
                         links=MOVES,
                     ),
                     Value(
                         "Stuck",
-                        f"{STUCK} or 0 * {_most('reassigning_partitions')}",
+                        f"{EACH.stuck()} or 0 * {EACH.most('reassigning_partitions')}",
                         looks.COUNT,
                         looks.RED_FROM_ONE,
                         links=MOVES,
                     ),
                     Value(
                         "Limit used",
-                        f"max by (cluster) ({BROKER_LIMIT_USED} or {CLUSTER_LIMIT_USED})",
+                        f"max by (cluster) ({EACH.limit_used('broker', 'broker')} or {EACH.limit_used('cluster')})",
                         looks.RATIO,
                         alerts.LIMIT_USED,
                         absent="no limit set",
@@ -109,7 +90,7 @@ CLUSTERS: Final = (
                     ),
                     Value(
                         "Snapshot age",
-                        f"time() - max by (cluster) (max_over_time({_of('snapshot_timestamp_seconds')}[$__range]))",
+                        f"time() - max by (cluster) (max_over_time({SNAPSHOTS}[$__range]))",
                         looks.SECONDS,
                         alerts.OLD,
                         links=SIDECAR,
@@ -163,7 +144,7 @@ CAUSES: Final = (
             ),
             lines(
                 About("Bytes to copy, by cluster", "Bytes that all adding replicas of a cluster lack."),
-                [Query(_most("reassignment_total_bytes_remaining"), "{{cluster}}")],
+                [Query(EACH.most("reassignment_total_bytes_remaining"), "{{cluster}}")],
                 looks.BYTES,
                 narrow=True,
             ),

@@ -3,16 +3,31 @@
 from typing import Final
 
 from grafana.kit import looks
-from grafana.kit.links import board
+from grafana.kit.links import Link, board
 from grafana.kit.page import Board, Line, Section
-from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, least, most
+from grafana.kit.panels import About, Panel, Query, lines, number_panel
+from grafana.kit.queries import CHOSEN, FINITE, Scope, least, most
 from grafana.kit.tables import Value, rows
 
 SIDE: Final = {"broker": "Broker", "side": "Side"}
 BETWEEN_BROKERS: Final = 'side=~"leader|follower"'
 PROBLEM: Final = "broker, side, problem"
-PROBLEMS: Final = least("replication_throttle_problem_seconds", PROBLEM)
+
+
+def problems(scope: Scope, *see: Link) -> Panel:
+    """The table of problems, the longest first."""
+    ages = scope.least("replication_throttle_problem_seconds", PROBLEM)
+    return rows(
+        About(
+            "Throttle problems",
+            "Problems by name, from the third poll on; docs/spec/throttles.md#problems explains each.",
+            see=see,
+            no_value="nothing is wrong",
+        ),
+        SIDE | {"problem": "Problem"},
+        [Value("For", ages, looks.SECONDS)],
+        ranked=(PROBLEM, ages),
+    )
 
 
 def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
@@ -103,16 +118,7 @@ SETTINGS: Final = (
     Line(
         9,
         [
-            rows(
-                About(
-                    "Throttle problems",
-                    "Problems by name, from the third poll on; docs/spec/throttles.md#problems explains each.",
-                    no_value="nothing is wrong",
-                ),
-                SIDE | {"problem": "Problem"},
-                [Value("For", PROBLEMS, looks.SECONDS)],
-                ranked=(PROBLEM, PROBLEMS),
-            ),
+            problems(CHOSEN),
             rows(
                 About(
                     "Throttles in effect",

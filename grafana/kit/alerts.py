@@ -5,7 +5,7 @@ from typing import Final
 
 from grafana.kit import looks
 from grafana.kit.links import cell_of_runbook
-from grafana.kit.queries import EACH_CLUSTER, series
+from grafana.kit.queries import EACH_CLUSTER, Scope, series
 from grafana.kit.tables import Value
 from kafka_warden.rules.thresholds import numbers
 
@@ -68,14 +68,9 @@ def columns(by: str, cluster: str, links: Sequence[dict[str, str]]) -> list[Valu
 
 def state(cluster: str = EACH_CLUSTER) -> str:
     """The worst that is known of each cluster, as a number for `STATE`: the highest one that applies."""
-
-    def of(name: str) -> str:
-        return series(name, narrowed_by=(), cluster=cluster)
-
-    def most(name: str) -> str:
-        return f"max by (cluster) ({of(name)})"
-
-    known = f"max by (cluster) (max_over_time({of('snapshot_timestamp_seconds')}[$__range]))"
+    most = Scope(narrowed_by=(), cluster=cluster, by="cluster").most
+    snapshots = series("snapshot_timestamp_seconds", narrowed_by=(), cluster=cluster)
+    known = f"max by (cluster) (max_over_time({snapshots}[$__range]))"
     conditions = [
         most("cluster_reachable"),
         *(number_firing("cluster", name, cluster) for name in SEVERITIES),

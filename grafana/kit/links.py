@@ -3,7 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from grafana_foundation_sdk.builders.dashboard import DashboardLink
 from grafana_foundation_sdk.models.dashboard import DashboardLinkType
@@ -18,6 +18,9 @@ DEFAULT_BASE: Final = "/public/"
 """Grafana itself: compose.yaml mounts the runbooks there."""
 
 RUNBOOKS: Final = Path(__file__).parents[2] / "alerts" / "runbooks"
+
+Link: TypeAlias = DashboardLink
+"""To another dashboard, or to a runbook."""
 
 
 def uid(name: str) -> str:

@@ -4,6 +4,7 @@ Two sidecars of one cluster serve the same series twice. `most` and `least` make
 already may be added up or counted.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.catalogue import CATALOGUE, PREFIX
@@ -14,6 +15,7 @@ NARROWED_BY: Final = ("topic", "broker")
 
 REPLICA: Final = "topic, partition, broker"
 """Labels of a follower."""
+DIRECTORY: Final = "broker, log_dir"
 
 NAMED: Final = 'topic!=""'
 NOT_NAMED: Final = 'topic=""'
@@ -50,14 +52,56 @@ def series(
     return f"{PREFIX}{name}{{{inside}}}"
 
 
-def most(name: str, by: str = "", matchers: str = "") -> str:
-    """The maximum over the sidecars: for rates, amounts and limits that differ for a moment."""
-    return _aggregate("max", by, series(name, matchers))
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which series a query reads, and which one of each metric it makes of those of two sidecars.
+
+    Attributes:
+        narrowed_by: Template variables to narrow it by.
+        cluster: Matcher of the label `cluster`.
+        by: A label that every result has, or nothing.
+    """
+
+    narrowed_by: tuple[str, ...] = NARROWED_BY
+    cluster: str = ONE_CLUSTER
+    by: str = ""
+
+    def most(self, name: str, by: str = "", matchers: str = "") -> str:
+        """The maximum over the sidecars: for rates, amounts and limits that differ for a moment."""
+        return self._one("max", name, by, matchers)
+
+    def least(self, name: str, by: str = "", matchers: str = "") -> str:
+        """The minimum over the sidecars: for ages, which are too high on a sidecar that missed the end of something."""
+        return self._one("min", name, by, matchers)
+
+    def limit_used(self, of: str, by: str = "") -> str:
+        """Share of the partition limit, of `broker` or `cluster`."""
+        return f"{self.most(f'{of}_partitions', by)} / ({self.least(f'{of}_partition_limit', by)} {FINITE})"
+
+    def volume_used(self) -> str:
+        """Used share of the volume of each log directory."""
+        left = self.least("log_dir_usable_bytes", DIRECTORY)
+        return f"1 - {left} / {self.most('log_dir_total_bytes', DIRECTORY)}"
+
+    def stuck(self) -> str:
+        """How many replicas are stuck; absent if none is."""
+        named = self.most("reassignment_stuck", REPLICA, NAMED)
+        return total(f"{named} or {self.most('reassignment_stuck', f'{REPLICA}, cause', NOT_NAMED)}", self.by)
+
+    def _one(self, how: str, name: str, by: str, matchers: str) -> str:
+        found = series(name, matchers, narrowed_by=self.narrowed_by, cluster=self.cluster)
+        return _aggregate(how, ", ".join(filter(None, (self.by, by))), found)
 
 
-def least(name: str, by: str = "", matchers: str = "") -> str:
-    """The minimum over the sidecars: for ages, which are too high on a sidecar that missed the end of something."""
-    return _aggregate("min", by, series(name, matchers))
+CHOSEN: Final = Scope()
+"""What is chosen at the top of a dashboard."""
+WHOLE: Final = Scope(narrowed_by=())
+"""All brokers and topics of the chosen cluster."""
+EACH: Final = Scope(narrowed_by=(), cluster=EACH_CLUSTER, by="cluster")
+"""Each cluster, by its name."""
+
+most = CHOSEN.most
+least = CHOSEN.least
 
 
 def increase(name: str, by: str = "", over: str = "$__rate_interval") -> str:
@@ -111,7 +155,7 @@ def or_zero(expression: str, known_by: str) -> str:
         expression: One series without labels, or none.
         known_by: A metric that exists if the numbers are known.
     """
-    return f"{expression} or 0 * {_aggregate('max', '', series(known_by, narrowed_by=()))}"
+    return f"{expression} or 0 * {WHOLE.most(known_by)}"
 
 
 def _aggregate(how: str, by: str, expression: str) -> str:
