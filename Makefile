@@ -190,8 +190,8 @@ site: $(SITE) ## the documents as a site, in build/site/html; a broken link, or 
 	NO_MKDOCS_2_WARNING=1 $(SITE)/mkdocs build --strict --config-file build/site/mkdocs.yml
 	$(VENV)/python -m docs.build_site check
 
-dashboards: setup ## make grafana/dashboards/*.json from grafana/boards and the addresses in alerts/addresses.yml
-	$(VENV)/python -m grafana.build
+dashboards: setup ## make grafana/dashboards/*.json from grafana/boards; RUNBOOKS is the address before alerts/runbooks/
+	$(VENV)/python -m grafana.build $(RUNBOOKS)
 
 rules: setup ## make the alert rules, their manifests and the Alertmanager fragment from alerts/
 	$(VENV)/python -m alerts.render

@@ -1,6 +1,6 @@
 """Makes the rule files of the repository, the table about them, and their manifests: `make rules`.
 
-Out of `kafka_warden.rules`, `addresses.yml` and `alertmanager.yml` come the `alerts/*.rules.yml`, the table in
+Out of `kafka_warden.rules` and `alertmanager.yml` come the `alerts/*.rules.yml`, the table in
 `alerts/README.md`, `alertmanager-fragment.yml`, the manifests of the Prometheus operator in `deploy/`, and what the
 status page knows of alerts, at scale 1. Tests and the demo render the same templates at a smaller one, where nothing
 but durations differs.
@@ -15,11 +15,10 @@ from typing import Any, Final
 import yaml
 
 from alerts import routing
-from alerts.addresses import addresses
 from kafka_warden.formatting import in_time
 from kafka_warden.rules import render
 from kafka_warden.rules.delays import Intervals, delays
-from kafka_warden.rules.render import WATCHDOG, LinkPrefixes, Values, templates
+from kafka_warden.rules.render import DEFAULTS, WATCHDOG, LinkPrefixes, Values, templates
 from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent
@@ -51,9 +50,9 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: LinkPrefixes | None = None) -> str:
-    """The text of one rule file at a scale of time; see `at_scale`. The links are by default of `addresses.yml`."""
-    return HEADER + render.rules(template, Values(links=links or addresses()), at_scale(scale, floor))
+def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: LinkPrefixes = DEFAULTS.links) -> str:
+    """The text of one rule file at a scale of time; see `at_scale`."""
+    return HEADER + render.rules(template, Values(links=links), at_scale(scale, floor))
 
 
 def table() -> str:
@@ -79,7 +78,7 @@ def manifest() -> str:
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
         "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
-        "spec": {"groups": groups(Values(links=addresses()))},
+        "spec": {"groups": groups(DEFAULTS)},
     }
     return HEADER + _yaml(document)
 

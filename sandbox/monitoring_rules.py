@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alerts.render import rules
-from kafka_warden.rules.render import TEMPLATES, LinkPrefixes
+from kafka_warden.rules.render import DEFAULTS, TEMPLATES, LinkPrefixes
 
 
 def shorten_files(
-    files: Sequence[Path], directory: Path, scale: float, floor: float, links: LinkPrefixes | None = None
+    files: Sequence[Path], directory: Path, scale: float, floor: float, links: LinkPrefixes = DEFAULTS.links
 ) -> list[Path]:
     """Write a rendering of every rule file into `directory`, with shorter durations, and return them.
 
@@ -21,7 +21,7 @@ def shorten_files(
         directory: Made when it does not exist.
         scale: What durations are multiplied by; above 0, at most 1.
         floor: Seconds that are added to each; see `alerts.render.rules`.
-        links: By default those of `alerts/addresses.yml`.
+        links: What links begin with.
     """
     directory.mkdir(parents=True, exist_ok=True)
     written = []

@@ -68,7 +68,7 @@ def test_dashboards_are_current() -> None:
 
 
 def test_runbooks_may_be_elsewhere() -> None:
-    for name, elsewhere in render("https://wiki.example/").items():
+    for name, elsewhere in render("https://wiki.example").items():
         assert elsewhere.replace("https://wiki.example/", "/public/") == render()[name]
 
 
