@@ -193,7 +193,7 @@ site: $(SITE) ## the documents as a site, in build/site/html; a broken link, or 
 dashboards: setup ## make grafana/dashboards/*.json from grafana/boards; RUNBOOKS is the address before alerts/runbooks/
 	$(VENV)/python -m grafana.build $(RUNBOOKS)
 
-rules: setup ## make the alert rules, their manifests and the Alertmanager fragment from alerts/
+rules: setup ## make the alert rules and manifests from exporter/kafka_warden/rules and alerts/
 	$(VENV)/python -m alerts.render
 
 manifests: setup ## make deploy/*.yaml from deploy/chart, by helm (fetched once)

@@ -1,9 +1,8 @@
 """Makes the rule files of the repository, the table about them, and their manifests: `make rules`.
 
-Out of `kafka_warden.rules` and `alertmanager.yml` come the `alerts/*.rules.yml`, the table in
-`alerts/README.md`, `alertmanager-fragment.yml`, the manifests of the Prometheus operator in `deploy/`, and what the
-status page knows of alerts, at scale 1. Tests and the demo render the same templates at a smaller one, where nothing
-but durations differs.
+Out of `kafka_warden.rules` and `alertmanager.yml` come the `alerts/*.rules.yml`, the table in `alerts/README.md`, the
+manifests of the Prometheus operator in `deploy/`, and what the status page knows of alerts, at scale 1. Tests and the
+demo render the same templates at a smaller one, where nothing but durations differs.
 """
 
 import math
@@ -23,7 +22,6 @@ from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent
 README: Final = HERE / "README.md"
-FRAGMENT: Final = HERE / "alertmanager-fragment.yml"
 DEPLOY: Final = HERE.parent / "deploy"
 MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
@@ -116,7 +114,6 @@ def outputs() -> dict[Path, str]:
         MANIFEST: manifest(),
         CHART: chart(),
         SEVERITIES: severities(),
-        FRAGMENT: routing.FRAGMENT_HEADER + _yaml(routing.fragment()),
         ROUTING: routing.MANIFEST_HEADER + _yaml(routing.manifest()),
     }
 

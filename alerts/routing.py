@@ -1,7 +1,4 @@
-"""The routing and inhibition of `alertmanager.yml` for an Alertmanager that has other alerts, too.
-
-As a fragment for its configuration file, and as an AlertmanagerConfig for the Prometheus operator.
-"""
+"""The routing and inhibition of `alertmanager.yml` as an AlertmanagerConfig for the Prometheus operator."""
 
 import re
 from pathlib import Path
@@ -11,10 +8,6 @@ import yaml
 
 HERE: Final = Path(__file__).parent
 EXAMPLE: Final = HERE / "alertmanager.yml"
-FRAGMENT_HEADER: Final = """\
-# Made from alertmanager.yml by `make rules`: do not edit. alertmanager.yml has the reasons.
-# Add `routes` to the routes of your own route, and the other lists to yours. Define the receivers that `routes` names.
-"""
 MANIFEST_HEADER: Final = """\
 # Made from alerts/alertmanager.yml by `make rules`: do not edit. docs/how-to/prometheus.md says how to add receivers.
 # Alerts have no label `namespace`: the Alertmanager needs alertmanagerConfigMatcherStrategy: {type: None}.
@@ -22,26 +15,20 @@ MANIFEST_HEADER: Final = """\
 _MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"\\]*)"')
 
 
-def fragment() -> dict[str, Any]:
-    """Routes, inhibitions and time intervals of the example, which concern no alerts of others."""
-    example = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
-    return {"routes": example["route"]["routes"], **{key: example[key] for key in ("inhibit_rules", "time_intervals")}}
-
-
 def manifest() -> dict[str, Any]:
-    """The fragment as an AlertmanagerConfig, version v1alpha1, which needs no conversion webhook.
+    """The manifest, of version v1alpha1, which needs no conversion webhook. It concerns no alerts of others.
 
     Raises:
         ValueError: A matcher has no quoted value.
     """
-    parts = fragment()
-    (route,) = parts["routes"]
+    example = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
+    (route,) = example["route"]["routes"]
     receivers = dict.fromkeys(one["receiver"] for one in (route, *route["routes"]) if "receiver" in one)
     spec = {
         "route": route,
         "receivers": [{"name": name} for name in receivers],
-        "inhibit_rules": parts["inhibit_rules"],
-        "mute_time_intervals": parts["time_intervals"],
+        "inhibit_rules": example["inhibit_rules"],
+        "mute_time_intervals": example["time_intervals"],
     }
     return {
         "apiVersion": "monitoring.coreos.com/v1alpha1",

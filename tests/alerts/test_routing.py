@@ -1,4 +1,4 @@
-"""What is made of `alertmanager.yml` for an Alertmanager with other alerts: a fragment, and the operator's manifest."""
+"""What an Alertmanager with other alerts takes of `alertmanager.yml`, and the operator's manifest made of it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from alerts import routing
-from alerts.render import FRAGMENT, ROUTING
+from alerts.render import ROUTING
 from sandbox.monitoring_tools import tools
 from tests.alerts.test_alertmanager import routed
 from tests.support.processes import checked
@@ -35,19 +35,19 @@ def receivers(route: dict[str, Any]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A configuration of a team with other alerts, and the fragment in it."""
-    parts = yaml.safe_load(FRAGMENT.read_text())
-    names = {THEIRS}.union(*map(receivers, parts["routes"]))
-    whole = parts | {
-        "route": {"receiver": THEIRS, "routes": parts.pop("routes")},
-        "receivers": [{"name": name} for name in sorted(names)],
+    """A configuration of a team with other alerts, and what docs/how-to/prometheus.md adds to it."""
+    example = yaml.safe_load(routing.EXAMPLE.read_text())
+    whole = {
+        "route": {"receiver": THEIRS, "routes": example["route"]["routes"]},
+        "receivers": [{"name": THEIRS}, *(each for each in example["receivers"] if each["name"] != "others")],
+        **{name: example[name] for name in ("inhibit_rules", "time_intervals")},
     }
-    file = tmp_path_factory.mktemp("fragment") / "alertmanager.yml"
-    file.write_text(yaml.safe_dump({key: value for key, value in whole.items() if key != "routes"}))
+    file = tmp_path_factory.mktemp("theirs") / "alertmanager.yml"
+    file.write_text(yaml.safe_dump(whole))
     return file
 
 
-def test_a_configuration_with_the_fragment_loads(config: Path) -> None:
+def test_a_configuration_with_our_routes_loads(config: Path) -> None:
     checked(tools().amtool, "check-config", config)
 
 
@@ -61,7 +61,7 @@ def test_other_alerts_are_left_alone(config: Path) -> None:
     """An alert of others goes to their receiver, also with a name of ours; inhibitions need our label on both sides."""
     for name in ("NodeDown", "KafkaNoActiveController"):
         assert routed({"alertname": name, "severity": "critical"}, config) == THEIRS
-    rules = yaml.safe_load(FRAGMENT.read_text())["inhibit_rules"]
+    rules = yaml.safe_load(config.read_text())["inhibit_rules"]
     assert rules
     assert all(OURS in rule[side] for rule in rules for side in ("source_matchers", "target_matchers"))
     assert all(rule["labels"]["exporter"] == "kafka-warden" for rule in alerting_rules())
@@ -100,8 +100,8 @@ def text(matcher: dict[str, str]) -> str:
     return f'{matcher["name"]} {matcher["matchType"]} "{matcher["value"]}"'
 
 
-def test_manifest_says_what_the_fragment_says() -> None:
-    spec, parts = yaml.safe_load(ROUTING.read_text())["spec"], yaml.safe_load(FRAGMENT.read_text())
+def test_manifest_says_what_the_example_says() -> None:
+    spec, example = yaml.safe_load(ROUTING.read_text())["spec"], yaml.safe_load(routing.EXAMPLE.read_text())
     assert [
         {
             "source_matchers": [text(matcher) for matcher in rule["sourceMatch"]],
@@ -109,8 +109,8 @@ def test_manifest_says_what_the_fragment_says() -> None:
             "equal": rule["equal"],
         }
         for rule in spec["inhibitRules"]
-    ] == parts["inhibit_rules"]
-    ours, theirs = (list(routes(route)) for route in (spec["route"], parts["routes"][0]))
+    ] == example["inhibit_rules"]
+    ours, theirs = (list(routes(route)) for route in (spec["route"], example["route"]["routes"][0]))
     assert [[text(matcher) for matcher in route["matchers"]] for route in ours] == [r["matchers"] for r in theirs]
     assert [route.get("repeatInterval") for route in ours] == [route.get("repeat_interval") for route in theirs]
 
