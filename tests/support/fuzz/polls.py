@@ -97,8 +97,8 @@ class _Rows:
 
     status: Mapping[str, Any] = {}
 
-    def record(self, snapshot: Any, derived: Any, remembered: Any, document: Any) -> None:
-        poll = Poll(snapshot, derived, scene.PARAMETERS, "fuzz", 0, remembered, document)
+    def record(self, snapshot: Any, derived: Any, parameters: Any, remembered: Any, document: Any) -> None:
+        poll = Poll(snapshot, derived, parameters, "fuzz", 0, remembered, document)
         for table in TABLES:
             to_arrow(build(table, poll))
 
