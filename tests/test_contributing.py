@@ -68,7 +68,7 @@ def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         "PYTHONDONTWRITEBYTECODE": "1",
         CACHE_VARIABLE: str(cache_directory()),
     }
-    return run(sys.executable, *arguments, cwd=directory, env=environment, timeout=300)
+    return run(sys.executable, *arguments, cwd=directory, env=environment, timeout=900)
 
 
 def failed(done: subprocess.CompletedProcess[str]) -> set[str]:
@@ -266,6 +266,7 @@ WALKED: Final = (
 )
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("errand", WALKED, ids=lambda errand: errand.name)
 def test_an_errand_is_its_steps(copy: Path, errand: Errand) -> None:
     """Each check fails until its step is done, then all pass; and no other file than those of the steps is changed."""
