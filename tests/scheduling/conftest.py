@@ -23,4 +23,5 @@ def start(brokers: ScriptedCluster, tmp_path: Path) -> Iterator[Start]:
     brokers.do("clear")
     for sidecar in started:
         sidecar.kill()
+        print(f"--- the sidecar's log ---\n{sidecar.log[-4000:]}")
         sidecar.__exit__(None, None, None)

@@ -1,9 +1,9 @@
 """Runs inside a sidecar that a test started, and does to it what the files in the folder ORDERS ask for.
 
-`thread NAME` raises SystemExit in a thread, `task NAME` cancels a task, `full` lets no further thread start, `stderr`
-lets every write to stderr wait for ever, `disk` lets each flush to the disk take 2 s, `set MODULE.NAME NUMBER`
-replaces a constant, `atexit` lets the end of the interpreter write a line, `list` does nothing. The answer has the
-names of all threads and tasks. A host named `hang` never resolves.
+`thread NAME` raises SystemExit in a thread until it has ended, `task NAME` cancels a task, `full` lets no further
+thread start, `stderr` lets every write to stderr wait for ever, `disk` lets each flush to the disk take 2 s,
+`set MODULE.NAME NUMBER` replaces a constant, `atexit` lets the end of the interpreter write a line, `list` does
+nothing. The answer has the names of all threads and tasks. A host named `hang` never resolves.
 """
 
 import asyncio
@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 _LOOK_SECONDS = 0.1
-_AGAIN_SECONDS = 1.0
+_AGAIN_SECONDS = 0.2
 _FLUSH_SECONDS = 2.0
-_POLLS = "polls_0"
 _OWN = "orders"
 _resolve = socket.getaddrinfo
 _make = asyncio.BaseEventLoop.__init__
@@ -51,19 +50,16 @@ def _name(task: "asyncio.Task[Any]") -> str:
 
 
 def _raise_in(name: str) -> None:
-    for thread in threading.enumerate():
-        if thread.name == name and thread.ident is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
-    # An exception reaches a thread when it runs. A loop without a poll does not.
-    for loop in list(_loops):
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(int)
-
-
-def _raise_between_polls() -> None:
-    """Raise in the thread of the polls until it has ended: within a poll its executor keeps the exception."""
-    while any(thread.name == _POLLS for thread in threading.enumerate()):
-        _raise_in(_POLLS)
+    """Raise in a thread until it has ended: an executor keeps what a poll raises, a destructor what reaches it."""
+    while threads := [thread for thread in threading.enumerate() if thread.name == name]:
+        for thread in threads:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit))
+        # An exception reaches a thread when it runs. A loop without a poll does not.
+        for loop in list(_loops):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(int)
+        if name == threading.main_thread().name:
+            return  # it stops the process in order
         time.sleep(_AGAIN_SECONDS)
 
 
@@ -95,10 +91,8 @@ def _obey(folder: Path) -> None:
         time.sleep(_LOOK_SECONDS)
         for file in folder.glob("*.order"):
             what, _, name = file.read_text().partition(" ")
-            if what == "thread" and name == _POLLS:
-                threading.Thread(target=_raise_between_polls, name=_OWN, daemon=True).start()
-            elif what == "thread":
-                _raise_in(name)
+            if what == "thread":
+                threading.Thread(target=_raise_in, args=(name,), name=_OWN, daemon=True).start()
             for task in _tasks() if what == "task" else ():
                 if _name(task) == name:
                     task.get_loop().call_soon_threadsafe(task.cancel)
