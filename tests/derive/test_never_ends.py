@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.derive import Derived
-from kafka_warden.model import UNLIMITED, Source, SourceStatus, TopicConfig
+from kafka_warden.model import UNKNOWN, UNLIMITED, Source, SourceStatus, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, answered, judge_each, known
 from tests.derive.throttled import ALL, MB, everywhere, found, poll, rates
 
@@ -46,6 +46,14 @@ def test_nothing_is_known_of_the_end_while_a_broker_is_down(broker: int, cause: 
     assert judged[DOWN_FROM - 1].totals.eta is not None
     assert [verdict_of(each) for each in judged[DOWN_FROM:]] == [(None, None, None)] * (POLLS - DOWN_FROM)
     assert judged[-1].moves[0].stuck == cause
+
+
+def test_a_replica_that_lacks_nothing_perhaps_may_end() -> None:
+    """Its leader answers, but not for this partition, whose size is not known, either."""
+    unknown = Partition(replicas=(1, 2), adding=(2,), end=0, lag={2: 0}, silent=(1,), sizes={1: UNKNOWN})
+    configs = {"broker_configs": rates(everywhere(0.0)), "topic_configs": LISTS}
+    judged = judge_each(*(poll({"t": [unknown]}, 10.0 * number, **configs) for number in range(3)))
+    assert [verdict_of(each) for each in judged] == [(None, None, None)] * 3
 
 
 def test_a_move_that_stands_still_below_its_throttle_may_yet_end() -> None:

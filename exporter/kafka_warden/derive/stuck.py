@@ -229,6 +229,8 @@ class MoveProgress:
 
     def never(self, key: FlowKey, remaining: float | None) -> bool | None:
         """Return whether the throttle keeps a replica from ever catching up; `None` when unknown."""
+        if remaining is None:
+            return None
         if remaining == 0:
             return False
         if (verdict := self.verdict(key)) is Verdict.NEVER:
