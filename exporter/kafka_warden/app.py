@@ -29,8 +29,7 @@ from kafka_warden.lifecycle import (
     use_one_arena,
 )
 from kafka_warden.log import configure
-from kafka_warden.parts import build, figures, make_history, make_jmx, poller_settings
-from kafka_warden.poller import Poller
+from kafka_warden.parts import build, figures, make_history, make_jmx, make_poller, poller_settings
 from kafka_warden.reload import Reloader
 from kafka_warden.settings.secrets import FileWatch
 from kafka_warden.sources.metadata import MOST_BROKERS
@@ -92,10 +91,8 @@ class Exporter:
     def __init__(self, config: Config, load: Callable[[], Config], file: FileWatch, signals: Signals) -> None:
         self._file = file
         self._signals = signals
-        self._poller = Poller(
-            poller_settings(config),
-            config.kafka.settings,
-            make_jmx(config),
+        self._poller = make_poller(
+            config,
             # A broker that died is not fenced yet then: it was no controlled shutdown.
             lost=lambda: self._timer.hasten(),  # noqa: PLW0108  # it is made below
             # Two instances begin with different brokers: one of them may have lost its controllers.

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
@@ -17,7 +17,7 @@ from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.installed import version
 from kafka_warden.model import OptionalQuestion
-from kafka_warden.poller import PollerSettings
+from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.reload import Reloader
 from kafka_warden.replies import ControllerWindow
@@ -64,6 +64,11 @@ def poller_settings(config: Config) -> PollerSettings:
 def make_jmx(config: Config) -> JmxQuestions | None:
     """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
     return jmx_questions(config, QUESTIONS) if config.jmx.enabled else None
+
+
+def make_poller(config: Config, lost: Callable[[], None], turn: int = 0) -> Poller:
+    """Make the poller. `lost` and `turn`: as of `Poller`."""
+    return Poller(poller_settings(config), config.kafka.settings, make_jmx(config), lost=lost, turn=turn)
 
 
 def jmx_questions(config: Config, questions: Mapping[Kind, BeanQueries]) -> JmxQuestions:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from operator import add
 
 from kafka_warden.catalogue.metric import Kind, Labels, Metric, Sample, View, keyed, known
 from kafka_warden.derive.log_dir_moves import LogDirMove
@@ -61,34 +62,32 @@ def _total(name: str, about: str, value: Callable[[Totals], float | None], *, so
     return Metric(name, about, (), lambda view: known([((), value(view.derived.totals))]), source=source)
 
 
-def _bytes(view: View, moves: Iterable[Move | LogDirMove]) -> Iterator[Sample]:
-    """Name the moves of topics that may have series, after the sum of the others: an alert must not miss them."""
+def _named(
+    view: View, values: Iterable[tuple[Move | LogDirMove, float | None]], combine: Callable[[float, float], float]
+) -> Iterator[Sample]:
+    """Name the moves of topics that may have series, after the others of each broker combined, from 0.
+
+    An alert must not miss those. Unknown values are left out.
+    """
     allowed = _allowed(view)
     others: dict[Labels, float] = {}
     named: list[Sample] = []
-    for move in moves:
-        if move.remaining_bytes is not None and move.topic in allowed:
-            named.append((_labels(move), move.remaining_bytes))
-        elif move.remaining_bytes is not None:
+    for move, value in values:
+        if value is not None and move.topic in allowed:
+            named.append((_labels(move), value))
+        elif value is not None:
             hidden = "", "", str(move.broker)
-            others[hidden] = others.get(hidden, 0.0) + move.remaining_bytes
+            others[hidden] = combine(others.get(hidden, 0.0), value)
     yield from others.items()
     yield from named
 
 
+def _bytes(view: View, moves: Iterable[Move | LogDirMove]) -> Iterator[Sample]:
+    return _named(view, ((move, move.remaining_bytes) for move in moves), add)
+
+
 def _log_dir_etas(view: View) -> Iterator[Sample]:
-    """Name the copies of topics that may have series, after the longest of the others: an alert must not miss them."""
-    allowed = _allowed(view)
-    longest: dict[Labels, float] = {}
-    named: list[Sample] = []
-    for move in view.derived.throttling.log_dir_moves:
-        if move.eta is not None and move.topic in allowed:
-            named.append((_labels(move), move.eta))
-        elif move.eta is not None:
-            hidden = "", "", str(move.broker)
-            longest[hidden] = max(move.eta, longest.get(hidden, 0.0))
-    yield from longest.items()
-    yield from named
+    return _named(view, ((move, move.eta) for move in view.derived.throttling.log_dir_moves), max)
 
 
 MOVES = (

@@ -16,7 +16,6 @@ from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Trend, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
-from kafka_warden.derive.throttle_lists import known_lists
 from kafka_warden.model import SIDES, UNLIMITED, Floats
 
 LONGEST_SLOPE: Final = 3
@@ -138,7 +137,7 @@ def hold_as_before(indexed: IndexedSnapshot, throttles: Throttles, before: Mappi
     if throttles.lists_known:
         return throttles
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
-    unknown = partitions.reassigning & ~known_lists(indexed)[partitions.topic]
+    unknown = partitions.reassigning & ~throttles.known_lists[partitions.topic]
     flows = {move: flow for flow, change in before.items() for move in change.moves}
     held = {side: column.copy() for side, column in throttles.held.items()}
     for row in np.flatnonzero(unknown[replicas.partition]).tolist():

@@ -328,10 +328,11 @@ class Flow(Traffic):
     window: Window
 
 
-def without_flow(indexed: IndexedSnapshot) -> Bools:
-    """(R,) replicas that a move adds and that are in no flow, as their leader is not known. What they lack is not."""
+def without_flow(indexed: IndexedSnapshot) -> Longs:
+    """Rows of replicas that a move adds and that are in no flow, as their leader is unknown; so is what they lack."""
     replicas = indexed.snapshot.replicas
-    found: Bools = replicas.adding & (indexed.led_by[replicas.partition] == UNKNOWN)
+    rows = np.flatnonzero(replicas.adding)
+    found: Longs = rows[indexed.led_by[replicas.partition[rows]] == UNKNOWN]
     return found
 
 

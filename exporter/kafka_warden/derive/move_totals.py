@@ -72,7 +72,7 @@ def derive_totals(
     snapshot, moves = indexed.snapshot, tuple(move for move in moves if move.adding)
     reassigning = int(snapshot.partitions.reassigning.sum())
     ratio = move_ratio(reassigning, len(snapshot.partitions))
-    binding = _bottleneck(throttling) if moves and not without_flow(indexed).any() else None
+    binding = _bottleneck(throttling) if moves and not without_flow(indexed).size else None
     known = snapshot.reassignments_known
     return Totals(
         reassigning_partitions=reassigning if known else None,

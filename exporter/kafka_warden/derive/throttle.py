@@ -125,6 +125,8 @@ class Throttles:
     """By broker id; brokers whose configuration was never read are missing."""
     lists: dict[Side, dict[int, ThrottledReplicas]]
     """By topic index, without empty lists."""
+    known_lists: Bools
+    """(T,) topics whose lists are known."""
     lists_known: Annotated[bool, "all throttled lists are known"]
     listed: dict[Side, Bools]
     """(R,) replicas that their topic's list of that side names."""
@@ -160,7 +162,8 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     lists = {side: lists_of_side(indexed, side) for side in SIDES}
     listed = {side: listed_replicas(indexed, lists[side]) for side in SIDES}
     # A topic with unknown lists may name any replica: then neither a count nor a floor is known.
-    lists_known = bool(known_lists(indexed).all())
+    topics_known = known_lists(indexed)
+    lists_known = bool(topics_known.all())
     known = np.float64(0 if lists_known else math.nan)
     rows, held = throttled_rows(indexed, listed), held_rows(indexed, listed)
     brokers = len(indexed.brokers)
@@ -169,6 +172,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     return Throttles(
         limits=limits,
         lists=lists,
+        known_lists=topics_known,
         lists_known=lists_known,
         listed=listed,
         held=held,

@@ -131,11 +131,15 @@ class Named:
 
 
 def derive_named(
-    indexed: IndexedSnapshot, lists: Mapping[Side, Lists], listed: Mapping[Side, Bools], memory: ListsMemory
+    indexed: IndexedSnapshot,
+    lists: Mapping[Side, Lists],
+    listed: Mapping[Side, Bools],
+    known: Bools,
+    memory: ListsMemory,
 ) -> tuple[ListsMemory, dict[Side, Named]]:
-    """Find which brokers the lists of both sides name; `listed` (R,) are the replicas."""
+    """Find which brokers the lists of both sides name; `listed` (R,) are the replicas. `known`: of `known_lists`."""
     named = {side: _named(indexed, lists[side], listed, side, memory) for side in SIDES}
-    unknown = {_key(indexed, index, side) for side in SIDES for index in np.flatnonzero(~known_lists(indexed)).tolist()}
+    unknown = {_key(indexed, index, side) for side in SIDES for index in np.flatnonzero(~known).tolist()}
     kept = ListsMemory(
         lists={key: found for key, found in memory.lists.items() if key in unknown}
         | {_key(indexed, index, side): found for side in SIDES for index, found in lists[side].items()},

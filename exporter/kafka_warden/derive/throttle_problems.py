@@ -20,7 +20,7 @@ from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Verdict
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles, binding_limits, limit_column, throttled_rates
-from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named, known_lists
+from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named
 from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Bools, BrokerConfig, Floats, Ints, Origin, Parameters, Side
 
 POLLS: Final = 3
@@ -327,7 +327,7 @@ def derive_problems(
     parameters: Parameters,
 ) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
     """Return the memory, and the age in seconds of every problem that is raised, by broker and side."""
-    lists, named = derive_named(indexed, throttles.lists, throttles.listed, memory.lists)
+    lists, named = derive_named(indexed, throttles.lists, throttles.listed, throttles.known_lists, memory.lists)
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
     listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
@@ -362,7 +362,7 @@ def _in_sync(facts: Facts, side: Side, before: Bools) -> Bools:
     """(R,) replicas that were in the ISR since they are throttled: the next state of a fold."""
     replicas, partitions = facts.indexed.snapshot.replicas, facts.indexed.snapshot.partitions
     # A list that is not known ends nothing, either.
-    kept = before & ~known_lists(facts.indexed)[partitions.topic][replicas.partition]
+    kept = before & ~facts.throttles.known_lists[partitions.topic][replicas.partition]
     rows = np.flatnonzero(facts.throttles.held[side])
     # A limit that cannot be read at present ends nothing.
     throttled = ~np.isposinf(facts.limit_of_rows(side, rows))

@@ -111,7 +111,7 @@ def _recommended(
     parameters: Parameters,
 ) -> float | None:
     """Return the lowest limit for all brokers that take part; `None` while a part is unknown, or nothing moves."""
-    if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known or without_flow(indexed).any():
+    if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known or without_flow(indexed).size:
         return None
     planned, needed, sides = _planned_floors(indexed, throttles, bytes_in), [], by_side(flows)
     # Throttled or not: the tool lists them all.

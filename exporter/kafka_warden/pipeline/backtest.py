@@ -74,19 +74,22 @@ def _backtest(
     store, trial_frame = request.store, trial_rows(request.spark, asked)
     again = incremental.unended(store, ALARMS, work)
     history = History(store, only=again.raw)
+    mine = in_list("cluster_id", work.hours)
+
+    def stored() -> DataFrame:
+        return of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+
     with (
         persisted(timeline(samples.polls(history))) as polls,
         persisted(followers(history, polls, asked)) as late,
     ):
         with request.progress.step("backtest: alarms"):
             found = with_place(alarms(history, polls, late, asked)).join(F.broadcast(trial_frame), "trial")
-            stored = of_trials(store.read(of_mart(ALARMS)), trial_frame)
-            whole = with_begin(found, stored, polls.groupBy("cluster_id").agg(F.min("at").alias("first")))
+            whole = with_begin(found, stored(), polls.groupBy("cluster_id").agg(F.min("at").alias("first")))
             dated = labelled(whole, happened).withColumns({name: moment(name) for name in _MOMENTS})
             again.replace(work, ALARMS, dated, "what_if")
         with request.progress.step("backtest: rules"):
-            mine = in_list("cluster_id", work.hours)
-            kept = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+            kept = stored()
             incremental.replace(work, RULES, scores(kept, trial_frame, _clusters(polls, kept), happened), mine)
 
 

@@ -90,10 +90,8 @@ def parse_yaml(text: str) -> Any:
     except yaml.MarkedYAMLError as failure:
         raise ValueError(_problem(failure)) from None
     except yaml.reader.ReaderError as failure:
-        line, column = (
-            text.count("\n", 0, failure.position) + 1,
-            failure.position - text.rfind("\n", 0, failure.position),
-        )
+        line = text.count("\n", 0, failure.position) + 1
+        column = failure.position - text.rfind("\n", 0, failure.position)
         problem = f"the character U+{failure.character:04X} (line {line}, column {column}) is not allowed; remove it"
         raise ValueError(problem) from None
     except RecursionError:

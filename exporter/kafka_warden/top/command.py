@@ -17,8 +17,7 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.errors import ConfigError, IncompleteError, NoAnswerError
 from kafka_warden.installed import check_installed
 from kafka_warden.log import configure, write
-from kafka_warden.parts import build, make_jmx, poller_settings
-from kafka_warden.poller import Poller
+from kafka_warden.parts import build, make_poller
 from kafka_warden.timer import Timer
 from kafka_warden.top import output
 from kafka_warden.top.output import Request
@@ -85,7 +84,7 @@ def _print(get: Get, request: Request, *, as_json: bool) -> int:
 def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
     """Answer for paths below `/api/v1/` from own polls: as many as a rate needs, or one every interval."""
     configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
-    poller = Poller(poller_settings(config), config.kafka.settings, make_jmx(config), lost=lambda: timer.hasten())  # noqa: PLW0108  # it is made below
+    poller = make_poller(config, lost=lambda: timer.hasten())  # noqa: PLW0108  # it is made below
     made, topics = build(), config.topics
     cycle = Cycle(poller, config.to_parameters(), made, shows_topic=topics.matches, uncounted=topics.is_uncounted)
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
