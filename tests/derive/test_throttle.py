@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from kafka_warden.derive import throttle
-from kafka_warden.derive.throttle import Replicas
+from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
 from kafka_warden.derive.throttle_lists import ThrottledReplicas, listed_rows, parse_throttled
+from kafka_warden.model import SIDES, Side
+from tests.building import Partition, brokers_of, snapshot
 
 NAN = float("nan")
 MB = 1e6
@@ -43,47 +45,45 @@ def test_listed_rows() -> None:
     assert listed.tolist() == [True, True, False, False, True, False]
 
 
-def table(*rows: tuple[int, int, str]) -> Replicas:
-    """Replicas from (partition, broker, marks): L leader, I in the ISR, l and f listed on that side."""
-    partition, broker, marks = zip(*rows, strict=True)
-    flags = {mark: np.array([mark in each for each in marks]) for mark in "LIlf"}
-    return Replicas(
-        np.array(partition, dtype=np.int32),
-        np.array(broker, dtype=np.int32),
-        flags["L"],
-        flags["I"],
-        flags["l"],
-        flags["f"],
-    )
-
-
-NEVER_EXAMPLE = table((0, 0, "LIl"), (0, 1, "I"), (0, 2, "I"), (0, 3, "f"))
+NEVER_EXAMPLE = Partition(replicas=(0, 1, 2, 3), out=(3,))
 """docs/spec/throttle-law.md#never: two in-sync followers of a listed partition at 1 MB/s leave 0.5 of limit 2.5."""
 
-RUN_C1 = table((0, 0, "LIlf"), (0, 1, "Ilf"), (0, 2, "lf"))
-"""Wildcard lists, RF 2 to 2: the in-sync follower's copy counts on both sides."""
+RUNS_C1_D1 = Partition(replicas=(0, 1, 2), out=(2,))
+"""RF 2 to 2. With wildcard lists the in-sync follower's copy counts on both sides. The tool's lists name sources and
+target: the same at the leader, nothing at the follower."""
 
-RUN_D1 = table((0, 0, "LIl"), (0, 1, "Il"), (0, 2, "f"))
-"""The tool's lists name sources and target: the same at the leader, nothing at the follower."""
+IN_SYNC = Partition(replicas=(0, 1))
+OUT = Partition(replicas=(0, 1), out=(1,))
 
 
 @pytest.mark.parametrize(
-    ("why", "replicas", "bytes_in", "leader", "follower"),
+    ("why", "partition", "lists", "bytes_in", "leader", "follower"),
     [
-        ("two in-sync followers count twice at the leader", NEVER_EXAMPLE, [1.0], [2, 0, 0, 0], [0, 0, 0, 0]),
-        ("run c1", RUN_C1, [0.58], [0.58, 0, 0], [0, 0.58, 0]),
-        ("run d1", RUN_D1, [0.58], [0.58, 0, 0], [0, 0, 0]),
-        ("not listed counts nowhere", table((0, 0, "LI"), (0, 1, "I")), [5.0], [0, 0], [0, 0]),
-        ("out of the ISR it is what is throttled", table((0, 0, "LIl"), (0, 1, "f")), [5.0], [0, 0], [0, 0]),
-        ("an unknown rate withholds the floor", table((0, 0, "LIl"), (0, 1, "If")), [NAN], [NAN, 0], [0, NAN]),
-        ("unless no follower is in sync", table((0, 0, "LIl"), (0, 1, "f")), [NAN], [0, 0], [0, 0]),
+        ("two in-sync followers count twice at the leader", NEVER_EXAMPLE, ([0], [3]), 1.0, [2, 0, 0, 0], [0] * 4),
+        ("run c1", RUNS_C1_D1, ([0, 1, 2], [0, 1, 2]), 0.58, [0.58, 0, 0], [0, 0.58, 0]),
+        ("run d1", RUNS_C1_D1, ([0, 1], [2]), 0.58, [0.58, 0, 0], [0, 0, 0]),
+        ("not listed counts nowhere", IN_SYNC, ([], []), 5.0, [0, 0], [0, 0]),
+        ("out of the ISR it is what is throttled", OUT, ([0], [1]), 5.0, [0, 0], [0, 0]),
+        ("an unknown rate withholds the floor", IN_SYNC, ([0], [1]), NAN, [NAN, 0], [0, NAN]),
+        ("unless no follower is in sync", OUT, ([0], [1]), NAN, [0, 0], [0, 0]),
     ],
 )
 def test_floors(
-    why: str, replicas: Replicas, bytes_in: list[float], leader: list[float], follower: list[float]
+    why: str,
+    partition: Partition,
+    lists: tuple[list[int], list[int]],
+    bytes_in: float,
+    leader: list[float],
+    follower: list[float],
 ) -> None:
-    found = throttle.floors_of_sides(replicas, np.array(bytes_in), len(leader))
-    np.testing.assert_allclose(found, (leader, follower), err_msg=why)
+    """The lists are broker ids, of the leader's side and of the followers'."""
+    indexed = index_snapshot(snapshot({"t": [partition]}))
+    listed = {side: np.isin(indexed.snapshot.replicas.broker, ids) for side, ids in zip(SIDES, lists, strict=True)}
+
+    found = throttle.floors(indexed, listed, np.array([bytes_in]))
+
+    np.testing.assert_allclose(found[Side.LEADER], leader, err_msg=why)
+    np.testing.assert_allclose(found[Side.FOLLOWER], follower, err_msg=why)
 
 
 @pytest.mark.parametrize(
@@ -93,28 +93,32 @@ def test_headroom(limit: float, floor: float, expected: float) -> None:
     assert throttle.headroom(limit, floor) == pytest.approx(expected)
 
 
+def hosted(*partitions: tuple[int, ...]) -> IndexedSnapshot:
+    """Partitions with replicas on these of the brokers 0 to 2."""
+    brokers = brokers_of({"": [Partition(replicas=(0, 1, 2))]})
+    return index_snapshot(snapshot({"t": [Partition(replicas=hosts) for hosts in partitions]}, brokers=brokers))
+
+
 def test_bounds() -> None:
     """Broker 0 hosts 50 MB/s, 1 of them in a partition with one replica: a throttle of 10 is below KIP-73's bound."""
-    replicas = table((0, 0, "LI"), (1, 0, "LI"), (1, 1, "I"))
-    rates = np.array([1 * MB, 49 * MB])
+    indexed, rates = hosted((0,), (0, 1)), np.array([1 * MB, 49 * MB])
 
-    lower = throttle.lower_bound(replicas, rates, 3)
-    upper = throttle.upper_bound(replicas, rates, 3, network=125 * MB)
+    lower = throttle.lower_bound(indexed, rates)
+    upper = throttle.upper_bound(indexed, rates, network=125 * MB)
 
-    assert lower.values.tolist() == [50 * MB, 49 * MB, 0]
-    assert upper.values.tolist() == [125 * MB - 1 * MB - 24.5 * MB, 125 * MB - 24.5 * MB, 125 * MB]
-    assert lower.values[0] > 10 * MB
+    assert lower.tolist() == [50 * MB, 49 * MB, 0]
+    assert upper.tolist() == [125 * MB - 1 * MB - 24.5 * MB, 125 * MB - 24.5 * MB, 125 * MB]
+    assert lower[0] > 10 * MB
 
 
 def test_bounds_are_withheld_when_a_rate_is_unknown() -> None:
-    replicas = table((0, 0, "LI"), (1, 1, "LI"))
-    rates = np.array([NAN, 5.0])
-    np.testing.assert_equal(throttle.lower_bound(replicas, rates, 2).values, [NAN, 5.0])
-    np.testing.assert_equal(throttle.upper_bound(replicas, rates, 2, network=20.0).values, [NAN, 15.0])
+    indexed, rates = hosted((0,), (1,)), np.array([NAN, 5.0])
+    np.testing.assert_equal(throttle.lower_bound(indexed, rates), [NAN, 5.0, 0.0])
+    np.testing.assert_equal(throttle.upper_bound(indexed, rates, network=20.0), [NAN, 15.0, 20.0])
 
 
 def test_a_network_too_small_leaves_nothing() -> None:
-    assert throttle.upper_bound(table((0, 0, "LI")), np.array([30.0]), 1, network=20.0).values.tolist() == [0.0]
+    assert throttle.upper_bound(hosted((0,)), np.array([30.0]), network=20.0).tolist() == [0.0, 20.0, 20.0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import Axis, Longs, StateColumn, Value
-from kafka_warden.derive.lag import Sums, sums
+from kafka_warden.derive.lag import sums
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle_lists import (
     ThrottledReplicas,
@@ -28,38 +28,24 @@ LEAST_SHARE: Final = 0.5
 """Most and least of its limit that a throttled rate needs for the throttle to bind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replicas:
-    """Replicas for floors and bounds. R rows; broker, leader and partition are indices, not ids."""
-
-    partition: Ints
-    """Index into the P partitions."""
-    broker: Ints
-    """Index into the B brokers."""
-    is_leader: Bools
-    in_isr: Bools
-    leader_listed: Bools
-    """Named by its topic's leader list."""
-    follower_listed: Bools
-    """Named by its topic's follower list."""
-
-
-def floors_of_sides(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:
-    """In-sync traffic that counts against each broker's leader and follower limit, (B,) each; it is never held back.
+def floors(indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats) -> dict[Side, Floats]:
+    """In-sync traffic that counts against each broker's limit of each side, (B,) each; it is never held back.
 
     Leader: sum of in(p) x followers in the ISR over p listed and led there. Follower: sum of in(p) over p listed there
-    whose replica there follows in sync. NaN where a rate is unknown. docs/spec/throttles.md#headroom.
+    whose replica there follows in sync. NaN where a rate is unknown. docs/spec/throttles.md#headroom. `listed`: (R,)
+    replicas that the list of that side names.
     """
-    following = replicas.in_isr & ~replicas.is_leader
-    followers = np.bincount(replicas.partition[following], minlength=len(bytes_in))
-    leading = np.flatnonzero(replicas.is_leader & replicas.leader_listed)
-    leading = leading[followers[replicas.partition[leading]] > 0]
-    led = replicas.partition[leading]
-    rows = np.flatnonzero(following & replicas.follower_listed)
-    return (
-        sums(replicas.broker[leading], bytes_in[led] * followers[led], brokers).values,
-        sums(replicas.broker[rows], bytes_in[replicas.partition[rows]], brokers).values,
-    )
+    partition, brokers = indexed.snapshot.replicas.partition, len(indexed.brokers)
+    following = indexed.snapshot.replicas.in_isr & ~indexed.is_leader
+    followers = indexed.of_partitions(following)
+    leading = np.flatnonzero(indexed.is_leader & listed[Side.LEADER])
+    leading = leading[followers[partition[leading]] > 0]
+    led = partition[leading]
+    rows = np.flatnonzero(following & listed[Side.FOLLOWER])
+    return {
+        Side.LEADER: sums(indexed.host[leading], bytes_in[led] * followers[led], brokers).values,
+        Side.FOLLOWER: sums(indexed.host[rows], bytes_in[partition[rows]], brokers).values,
+    }
 
 
 def headroom(limit: Value, floor: Value) -> Value:
@@ -71,20 +57,20 @@ def headroom(limit: Value, floor: Value) -> Value:
     return limit - floor
 
 
-def lower_bound(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+def lower_bound(indexed: IndexedSnapshot, bytes_in: Floats) -> Floats:
     """KIP-73's least throttle per broker, IN(b): in(p) summed over every replica it hosts, leaders included. (B,)."""
-    return sums(replicas.broker, bytes_in[replicas.partition], brokers)
+    return sums(indexed.host, bytes_in[indexed.snapshot.replicas.partition], len(indexed.brokers)).values
 
 
-def upper_bound(replicas: Replicas, bytes_in: Floats, brokers: int, network: float) -> Sums:
+def upper_bound(indexed: IndexedSnapshot, bytes_in: Floats, network: float) -> Floats:
     """KIP-73's greatest throttle per broker, N - sum of in(p) / RF(p) over the replicas it hosts. (B,). KIP-73 Q&A 4.
 
     `network` is N in bytes per second. Never below 0: a network too small for its clients would make it negative.
     """
-    factor = np.bincount(replicas.partition, minlength=len(bytes_in))
+    partition = indexed.snapshot.replicas.partition
+    factor = np.bincount(partition, minlength=len(bytes_in))
     led = bytes_in / np.maximum(factor, 1)
-    share = sums(replicas.broker, led[replicas.partition], brokers)
-    return Sums(np.maximum(network - share.values, 0.0), share.unknown)
+    return np.maximum(network - sums(indexed.host, led[partition], len(indexed.brokers)).values, 0.0)
 
 
 def share_of_network(network: float, fraction: float) -> float:
@@ -165,8 +151,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     topics_known = known_lists(indexed)
     lists_known = bool(topics_known.all())
     known = np.float64(0 if lists_known else math.nan)
-    rows, held = throttled_rows(indexed, listed), held_rows(indexed, listed)
-    brokers = len(indexed.brokers)
+    held = held_rows(indexed, listed)
     floor = {side: column + known for side, column in floors(indexed, listed, bytes_in).items()}
     lasting = {side: column + known for side, column in floors(indexed, listed, least).items()}
     return Throttles(
@@ -181,27 +166,8 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
         floor=floor,
         headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
         lasting={side: _headroom(indexed, limits, side, lasting[side]) for side in SIDES},
-        lower_bound=lower_bound(rows, bytes_in, brokers).values,
-        upper_bound=None if network is None else upper_bound(rows, bytes_in, brokers, network).values,
-    )
-
-
-def floors(indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats) -> dict[Side, Floats]:
-    """In-sync traffic (B,) that counts against each side's limit, with lists (R,) by side."""
-    columns = floors_of_sides(throttled_rows(indexed, listed), bytes_in, len(indexed.brokers))
-    return dict(zip(SIDES, columns, strict=True))
-
-
-def throttled_rows(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> Replicas:
-    """Return the replicas for floors and bounds, with lists (R,) by side."""
-    replicas = indexed.snapshot.replicas
-    return Replicas(
-        partition=replicas.partition,
-        broker=indexed.host,
-        is_leader=indexed.is_leader,
-        in_isr=replicas.in_isr,
-        leader_listed=listed[Side.LEADER],
-        follower_listed=listed[Side.FOLLOWER],
+        lower_bound=lower_bound(indexed, bytes_in),
+        upper_bound=None if network is None else upper_bound(indexed, bytes_in, network),
     )
 
 
