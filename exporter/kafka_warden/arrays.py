@@ -41,8 +41,6 @@ class StateColumn:
     """The value of a new row."""
     saved: str = ""
     """Its key in the state file, empty if it is not saved."""
-    place: int | None = None
-    """Its place in a list, if several columns are saved under that key."""
     time: bool = False
     """Whether it is in monotonic seconds. The state file has Unix seconds."""
     names: Sequence[str] = ()

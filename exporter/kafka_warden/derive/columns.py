@@ -170,10 +170,7 @@ def write(state: Any, axis: Axis, rows: int, clock: SnapshotClock) -> list[dict[
         if (column := field.column) is None or column.axis is not axis or not column.saved:
             continue
         for row, value in zip(table, _written(column, values, clock), strict=True):
-            if column.place is None:
-                row[column.saved] = value
-            else:
-                row.setdefault(column.saved, []).append(value)
+            row[column.saved] = value
     return table
 
 
@@ -210,7 +207,7 @@ def _size(keys: Keys, axis: Axis) -> int:
 def _read_cell(column: StateColumn, side: Side | None, row: Row, clock: SnapshotClock) -> Any:
     if column.saved not in row:
         return column.fill
-    value = row[column.saved] if column.place is None else row[column.saved][column.place]
+    value = row[column.saved]
     if side is not None:
         return side in value
     if column.time:

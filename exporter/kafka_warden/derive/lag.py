@@ -163,9 +163,9 @@ class RemainingEstimate:
     """Bytes per offset, NaN before they were learned."""
     leader: Annotated[Ints, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_of")]
     """Broker id of the leader, `UNKNOWN` for replicas that do not move."""
-    size: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=0)]
+    size: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_size")]
     """Of compacted logs: bytes of the replica's log when its size was last compared, `UNKNOWN` before."""
-    leader_size: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=1)]
+    leader_size: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_leader_size")]
     """And of its leader's."""
     cleaned: Annotated[Floats, StateColumn(Axis.REPLICA, 0.0, "lacked_cleaned")]
     """Bytes by which cleaning changed the difference of the sizes."""
