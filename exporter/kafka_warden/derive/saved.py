@@ -5,7 +5,7 @@ from (its least remaining, its cause, its last change). Rates, samples and windo
 Times are Unix seconds, because the monotonic clock ends with the machine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,9 +13,7 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Keys
 from kafka_warden.derive.columns import Row, SnapshotClock, read, rows_of, write, write_keyed
-from kafka_warden.derive.copy_rates import MOVES
 from kafka_warden.derive.evaluate import Memory, remembered, take
-from kafka_warden.derive.law import FlowKey
 from kafka_warden.errors import StateError
 from kafka_warden.model import Bools, BrokerConfig, Longs, Snapshot
 
@@ -28,9 +26,6 @@ AHEAD: Final = 86400.0
 FORMAT: Final = 1
 """Version of the document: others are not read."""
 
-LISTED: Final = FlowKey._fields[2:]
-"""Parts of the key of a flow that the document has beside each of its moves."""
-
 Document = Mapping[str, Any]
 
 
@@ -41,15 +36,13 @@ def to_document(memory: Memory, snapshot: Snapshot) -> Document:
     partitions = np.unique(np.concatenate([partitions, memory.keys.partition[replicas]]))
     keys = _subset(memory.keys, partitions, replicas)
     kept, clock = take(memory, keys, rows_of(memory.keys, keys, partitions, replicas)), SnapshotClock(snapshot)
-    tables = write_keyed(memory, clock)
-    _shorten(tables["moves"], tables["pairs"])
     return {
         "format": FORMAT,
         "cluster_id": snapshot.cluster_id,
         "saved_at": snapshot.time,
         "partitions": _write_partitions(kept, clock),
         "replicas": _write_replicas(kept, clock),
-        **tables,
+        **write_keyed(memory, clock),
     }
 
 
@@ -89,8 +82,7 @@ def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory
 def _read(document: Document, clock: SnapshotClock) -> Memory:
     partitions, replicas = document["partitions"], document["replicas"]
     keys = _read_keys(partitions, replicas)
-    flows = list(_lengthen(document["moves"], document["pairs"]))
-    tables: dict[Any, Any] = {**document, Axis.PARTITION: partitions, Axis.REPLICA: replicas, "pairs": flows}
+    tables: dict[Any, Any] = {**document, Axis.PARTITION: partitions, Axis.REPLICA: replicas}
     return read(Memory, keys, tables, clock, keys=keys)
 
 
@@ -149,20 +141,3 @@ def _read_keys(partitions: Sequence[Row], replicas: Sequence[Row]) -> Keys:
         partition=np.array([row["partition_row"] for row in replicas], np.int32),
         broker=np.array([row["broker"] for row in replicas], np.int32),
     )
-
-
-def _shorten(moves: Sequence[Row], flows: Sequence[dict[str, Any]]) -> None:
-    """Let flows refer to moves by their place in that table. The lists name all moves of a flow alike."""
-    places = {tuple(row[part] for part in MOVES.parts): str(place) for place, row in enumerate(moves)}
-    for flow in flows:
-        listed = [flow.pop(part) for part in LISTED]
-        flow["throttled"] = {places[tuple(move)]: [*listed, in_isr] for *move, in_isr in flow["throttled"]}
-
-
-def _lengthen(moves: Sequence[Row], flows: Sequence[Row]) -> Iterator[Row]:
-    """Undo that."""
-    for flow in flows:
-        (*listed, _), *_ = flow["throttled"].values()
-        named = ((moves[int(place)], in_isr) for place, (*_, in_isr) in flow["throttled"].items())
-        throttled = [[*(move[part] for part in MOVES.parts), in_isr] for move, in_isr in named]
-        yield {**flow, **dict(zip(LISTED, listed, strict=True)), "throttled": throttled}
