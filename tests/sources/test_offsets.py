@@ -47,6 +47,7 @@ def reply(version: int, *parts: tuple[str, int, int, int]) -> Any:
         ("-1 is an answer", [("t", 1, 0, -1), ("a", 0, 0, 5346)], {0: 5346, 4: NOTHING_TIERED}),
         ("it does not lead any more, or was not asked", [("t", 1, NOT_LEADER, -1), ("t", 0, 0, 7), ("x", 0, 0, 7)], {}),
         ("offset 0 is one record: it is inclusive", [("a", 0, 0, 0)], {0: 0}),
+        ("no log has offsets below 0", [("a", 0, 0, -2), ("t", 1, 0, -(2**63))], {}),
     ],
 )
 def test_answers(version: int, why: str, parts: list[tuple[str, int, int, int]], expected: dict[int, int]) -> None:

@@ -202,14 +202,19 @@ def parse_tiered(reply: Any, wanted: RowIndex, target: Longs) -> None:
 
 
 def _answered(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
-    """Return the rows that the reply has without an error, and their offsets."""
+    """Return the rows that the reply has without an error, and their offsets. An offset below -1 is no answer."""
+    rows, errors, offsets = _columns(reply, wanted)
+    good = (rows != UNKNOWN) & (errors == 0) & (offsets >= NO_OFFSET)
+    return rows[good], offsets[good]
+
+
+def _columns(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs, Longs]:
+    """Return rows, error codes and offsets of all partitions of the reply."""
     if isinstance(reply, Undecoded) and ListOffsetsRequest.flexible_version_q(reply.version):
         if wanted.shape is None or not wanted.shape.fits(reply.body):
             wanted.shape = ReplyShape.read(reply.body, wanted.places, wanted.find)
         if (shape := wanted.shape) is not None:
-            good = (shape.rows != UNKNOWN) & (shape.values(reply.body, "error") == 0)
-            return shape.rows[good], shape.values(reply.body, "offset")[good]
+            return shape.rows, shape.values(reply.body, "error"), shape.values(reply.body, "offset")
     reply = reply.decode() if isinstance(reply, Undecoded) else reply
     partitions, rows = find_partitions(reply.topics, wanted)
-    good = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)
-    return rows[good], column(partitions, "offset")[good]
+    return rows, column(partitions, "error_code"), column(partitions, "offset")
