@@ -45,8 +45,7 @@ VALUES: Final = (
 class ConfigFile:
     """Any content of a configuration file is used, or refused by one line that names the file."""
 
-    def __init__(self, name: str, text: str, read: Callable[[Path], object]) -> None:
-        self.name = name
+    def __init__(self, text: str, read: Callable[[Path], object]) -> None:
         self._lines = text.splitlines()
         self._read = read
         self._folder = tempfile.TemporaryDirectory()
@@ -87,8 +86,8 @@ def config_file() -> ConfigFile:
     """Make the target `config`: every option is set at first."""
     reference = (ROOT / "docs" / "reference" / "config.yaml").read_text(encoding="utf-8")
     text = re.sub(r"^( *)# ([ \w.]+:)", r"\1\2", reference, flags=re.MULTILINE)
-    return ConfigFile("config", text, lambda file: load({"--bootstrap-servers": "a:1"}, {}, file))
+    return ConfigFile(text, lambda file: load({"--bootstrap-servers": "a:1"}, {}, file))
 
 
 def web_config_file() -> ConfigFile:
-    return ConfigFile("web-config", WEB_FILE, check_web_file)
+    return ConfigFile(WEB_FILE, check_web_file)

@@ -29,8 +29,6 @@ MAGIC: Final = 8
 class History:
     """A damaged file is read, or refused by a `HistoryFileError`. The first byte of a case is the file's number."""
 
-    name = "history"
-
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
         write(Path(self._folder.name), scene_polls())

@@ -52,8 +52,6 @@ REQUESTS: Final = (
 class Web:
     """No bytes get the page without the password, keep the next scrape from being answered, or log an error."""
 
-    name = "web"
-
     def __init__(self) -> None:
         self._logs = contextlib.ExitStack()
         self._folder = tempfile.TemporaryDirectory()

@@ -47,8 +47,6 @@ SETTINGS: Final = PollerSettings(interval=INTERVAL, deadline=5.0)
 class Polls:
     """Whatever brokers answer, a page is shown, and no part of the program calls it a bug. A case is a seed."""
 
-    name = "polls"
-
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
 

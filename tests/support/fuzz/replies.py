@@ -52,8 +52,6 @@ Question = Callable[[BrokerLink, float], Coroutine[Any, Any, Any]]
 class Replies:
     """Each reply ends in an answer or a `SourceError`. Bytes of a case: API key, version, header's tags and body."""
 
-    name = "replies"
-
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._settings = translate({"bootstrap.servers": "unused:1"}, {})

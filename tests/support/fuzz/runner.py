@@ -7,7 +7,6 @@ import signal
 import time
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 MOST_CPU: Final = 0.5
@@ -17,11 +16,7 @@ ABANDONED_AFTER: Final = 20.0
 
 
 class Target(Protocol):
-    """What is fuzzed. `name` is that of the command line."""
-
-    @property
-    def name(self) -> str:
-        """The name."""
+    """What is fuzzed."""
 
     def make(self, chance: random.Random) -> bytes:
         """Make a case; the same seed makes the same case."""
@@ -33,41 +28,24 @@ class Target(Protocol):
         """End what it has started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A case that fails."""
-
-    target: str
-    seed: int
-    data: bytes
-    problem: str
-
-    def __str__(self) -> str:
-        again = f'make fuzz ARGS="{self.target} --seed {self.seed} --cases 1"'
-        return f"{self.target}, seed {self.seed}: {self.problem}\n  again: {again}\n  bytes: {self.data.hex()}\n"
-
-
 class AbandonedError(BaseException):
     """The case took too long; no handler of the program may catch it."""
 
 
-def findings(target: Target, seeds: Iterable[int]) -> Iterator[Finding]:
-    """Run the cases of these seeds in the main thread; yield those that fail."""
+def findings(target: Target, seeds: Iterable[int]) -> Iterator[str]:
+    """Run the cases of these seeds in the main thread; yield seed, problem and bytes of those that fail."""
     for seed in seeds:
-        data = target.make(random.Random(f"{target.name} {seed}"))
-        found = problem(target, data)
-        if found is not None:
-            yield Finding(target.name, seed, data, found)
+        data = target.make(random.Random(seed))
+        problem = _problem(target, data)
+        if problem is not None:
+            yield f"seed {seed}: {problem}\n  bytes: {data.hex()}"
 
 
-def problem(target: Target, data: bytes) -> str | None:
-    """Run one case; return what is wrong with it.
-
-    One that takes long is run again: the first cases of a process also load modules and make decoders.
-    """
+def _problem(target: Target, data: bytes) -> str | None:
     try:
         spent = _run(target, data)
         if spent > MOST_CPU:
+            # The first cases of a process also load modules and make decoders.
             spent = _run(target, data)
     except (Exception, AbandonedError):  # noqa: BLE001  # any is a finding
         return traceback.format_exc()
