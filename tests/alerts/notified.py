@@ -22,16 +22,10 @@ CONFIG = ALERTS / "alertmanager.yml"
 
 @dataclass(frozen=True)
 class Notification:
-    """One notification: its receiver, and the labels and annotations of its alerts."""
+    """One notification: its receiver, and the labels of its alerts."""
 
     receiver: str
     labels: tuple[Mapping[str, str], ...]
-    annotations: tuple[Mapping[str, str], ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes of the labels and annotations of all alerts as JSON: no template can write more text than that."""
-        return len(json.dumps([self.labels, self.annotations], ensure_ascii=False).encode())
 
     @property
     def name(self) -> str:
@@ -66,9 +60,8 @@ class Webhook(Server):
 
     def _receive(self, body: bytes) -> bytes:
         sent = json.loads(body)
-        alerts = sent["alerts"]
-        labels, annotations = (tuple(each[key] for each in alerts) for key in ("labels", "annotations"))
-        self.received.append(Notification(sent["receiver"], labels, annotations))
+        labels = tuple(alert["labels"] for alert in sent["alerts"])
+        self.received.append(Notification(sent["receiver"], labels))
         return b""
 
 
