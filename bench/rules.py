@@ -10,13 +10,12 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -27,6 +26,7 @@ from bench.report import Row, median, show
 from bench.rules_pages import BROKERS, KINDS, NOW, page
 from sandbox.monitoring import ALERTS, Prometheus
 from sandbox.ports import LOOPBACK
+from sandbox.serving import Reply, Server
 from sandbox.waiting import wait_for
 
 INTERVAL: Final = 15.0
@@ -46,28 +46,13 @@ CLUSTERS: Final = ("stuck", *["moves"] * 11, *["rates"] * 6, *["tiered"] * 2)
 def serving(page_at: Callable[[str], str]) -> Iterator[int]:
     """Serve the page of each path, and an error where it is empty; yield the port."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def reply(request: BaseHTTPRequestHandler, _: bytes) -> Reply:
+        body = page_at(request.path).encode()
+        return 200 if body else 503, {"Content-Type": "text/plain; version=0.0.4"}, body
 
-        def do_GET(self) -> None:  # the name that the base class calls
-            body = page_at(self.path).encode()
-            self.send_response(200 if body else 503)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with Server(bytes) as server:
+        server.reply = reply
         yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 Rule = tuple[str, int, str]

@@ -2,25 +2,23 @@
 
 import base64
 import json
-import threading
 import time
-import urllib.parse
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Final, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from sandbox.passwords import new_password
-from sandbox.ports import LOOPBACK
+from sandbox.serving import Reply, Server
 
 AUDIENCE: Final = "kafka"
 _KEY: Final = "key-1"
 
 
-class Issuer:
+class Issuer(Server):
     """Issues tokens to clients that know their secret; the subject is the client's id.
 
     Attributes:
@@ -32,30 +30,19 @@ class Issuer:
     """
 
     def __init__(self, *clients: str) -> None:
+        super().__init__(bytes)
+        self.reply = self._reply
         self.clients = {client: new_password() for client in clients}
         self.lifetime = 3600.0
         self.audience = AUDIENCE
         self.requests: list[tuple[str, str, int]] = []
         self.down = False
         self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self))
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     @property
     def url(self) -> str:
         """The issuer's own name, `iss` of its tokens."""
-        return f"http://{LOOPBACK}:{self._server.server_address[1]}"
+        return f"http://{self.address}"
 
     @property
     def token_url(self) -> str:
@@ -89,14 +76,20 @@ class Issuer:
         numbers = {name: _text(_bytes(value)) for name, value in (("n", public.n), ("e", public.e))}
         return {"keys": [{"kty": "RSA", "use": "sig", "alg": "RS256", "kid": _KEY, **numbers}]}
 
-    def answer(self, authorization: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        """Status and document for one request for a token."""
+    def _reply(self, request: BaseHTTPRequestHandler, body: bytes) -> Reply:
+        if request.command == "GET":
+            status, document = HTTPStatus.OK, self.keys()
+        else:
+            status, document = self._answer(request.headers["Authorization"] or "", dict(parse_qsl(body.decode())))
+        return status, {"Content-Type": "application/json"}, json.dumps(document).encode()
+
+    def _answer(self, authorization: str, form: dict[str, str]) -> tuple[HTTPStatus, dict[str, Any]]:
         client, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
         status, document = self._check(client, secret, form)
         self.requests.append((client, form.get("scope", ""), status))
         return status, document
 
-    def _check(self, client: str, secret: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    def _check(self, client: str, secret: str, form: dict[str, str]) -> tuple[HTTPStatus, dict[str, Any]]:
         if self.down:
             return HTTPStatus.SERVICE_UNAVAILABLE, {}
         if form.get("grant_type") != "client_credentials":
@@ -106,29 +99,6 @@ class Issuer:
             return HTTPStatus.UNAUTHORIZED, {"error": "invalid_client", "error_description": f"wrong: {secret}"}
         token = self.token(client)
         return HTTPStatus.OK, {"access_token": token, "token_type": "Bearer", "expires_in": round(self.lifetime)}
-
-
-def _handler(issuer: Issuer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the base class names it
-            self._send(HTTPStatus.OK, issuer.keys())
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self._send(*issuer.answer(self.headers["Authorization"] or "", dict(urllib.parse.parse_qsl(body))))
-
-        def log_message(self, *_: Any) -> None:
-            """Write nothing to stderr."""
-
-        def _send(self, status: int, document: dict[str, Any]) -> None:
-            body = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Handler
 
 
 def _bytes(number: int) -> bytes:

@@ -15,7 +15,7 @@ import yaml
 
 from kafka_warden.rules.thresholds import DURATION, Threshold
 from sandbox.monitoring import ALERTS
-from tests.support.serving import Server
+from sandbox.serving import Server
 
 CONFIG = ALERTS / "alertmanager.yml"
 

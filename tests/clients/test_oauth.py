@@ -2,7 +2,6 @@
 
 import http.server
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -166,9 +165,7 @@ def test_an_issuer_over_tls_must_be_trusted(issuer: Issuer, tmp_path: Path) -> N
     """By `https.ca.location`, or by the system; `https.ca.pem` is the same as text."""
     authority = Authority(tmp_path, "authority")
     pair = authority.issue("issuer", hosts=HERE)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pair.certificate, pair.key)
-    issuer._server.socket = context.wrap_socket(issuer._server.socket, server_side=True)
+    issuer.use(pair.certificate, pair.key)
     ask = partial(token_from, issuer.token_url.replace("http:", "https:"), secret=issuer.clients["monitor"])
     with pytest.raises(TokenError, match=r"not trusted: .* set https\.ca\.location"):
         ask()

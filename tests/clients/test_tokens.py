@@ -168,7 +168,7 @@ def test_a_token_file_that_cannot_be_used_is_the_message(tmp_path: Path) -> None
         with pytest.raises(TokenError, match=message) as caught:
             text(Tokens(TokenFile(SecretFile(file), {})), 0.0)
         assert content not in str(caught.value)
-    issuer._server.server_close()
+    issuer.server_close()
 
 
 def test_no_answer_in_time_is_its_own_sentence() -> None:
@@ -221,7 +221,7 @@ def test_a_jwt_says_whose_it_is_and_when_it_ends() -> None:
             float("inf"),
             "",
         )
-    issuer._server.server_close()
+    issuer.server_close()
 
 
 def test_the_message_has_the_extensions() -> None:

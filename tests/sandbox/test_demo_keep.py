@@ -20,7 +20,7 @@ from sandbox.demo_keep import Recorder, keep
 from sandbox.demo_signals import InterruptedDemo
 from sandbox.monitoring import ALERTS, Prometheus
 from sandbox.monitoring_rules import shorten_files
-from tests.support.serving import Server
+from sandbox.serving import Server
 
 RUN = Run(1000.5, 1100.25, 1050.0, Outcome.COMPLETE, "demo", 2.0)
 SHOWN = {"status.html": b"<p>", "assets/status.css": b"p {}"}

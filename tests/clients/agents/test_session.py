@@ -29,8 +29,9 @@ from kafka_warden.settings.secrets import Secret
 from sandbox import wait_for
 from sandbox.certificates import HERE, Authority
 from sandbox.ports import LOOPBACK
+from sandbox.serving import Server
 from tests.support.scripted import VirtualClock
-from tests.support.serving import Server, answering, listening
+from tests.support.serving import answering, listening
 
 QUESTION = BeanQueries((BeanQuery("a:type=B,name=C", ("Value",)),))
 PAGE = b'a_B_Value{name="C"} 4\n'
