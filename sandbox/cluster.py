@@ -5,7 +5,6 @@ import shutil
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from sandbox import readiness, reset
@@ -58,9 +57,7 @@ class Cluster(Endpoints):
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def open(self) -> None:

@@ -5,7 +5,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from sandbox import demo_grafana
@@ -67,9 +66,7 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._began is None:
             return
         run = Run(self._began, time.time(), self._alerted, _outcome(error), self._cluster, self._scrape_seconds)
