@@ -70,20 +70,10 @@ class TopicAdmin(Asker):
             self.create_partitions(name, count, brokers and brokers[have:count])
         self.wait_for_topic(name, total)
 
-    def create_tiered_topic(
-        self,
-        name: str,
-        partitions: int = 1,
-        replication_factor: int = 1,
-        segment_bytes: int = 1 << 20,
-        local_bytes: int = 1 << 20,
-    ) -> None:
-        """Create a topic with remote storage: segments of `segment_bytes`, and about `local_bytes` kept by the brokers.
-
-        Kafka 4 has no smaller segments than 1 MiB.
-        """
-        sizes = {"segment.bytes": segment_bytes, "local.retention.bytes": local_bytes}
-        self.create_topic(name, partitions, replication_factor, {"remote.storage.enable": True, **sizes})
+    def create_tiered_topic(self, name: str, replication_factor: int = 1) -> None:
+        """Create a topic with remote storage: segments of 1 MiB, the smallest of Kafka 4; brokers keep one of them."""
+        sizes = {"segment.bytes": 1 << 20, "local.retention.bytes": 1 << 20}
+        self.create_topic(name, 1, replication_factor, {"remote.storage.enable": True, **sizes})
 
     def create_partitions(self, name: str, count: int, brokers: Sequence[Sequence[int]] | None = None) -> None:
         """Let a topic have `count` partitions in all; `brokers` has the replicas of each new one."""

@@ -15,6 +15,7 @@ from sandbox.program import Program
 from sandbox.waiting import wait_for
 
 REGISTERED_SECONDS: Final = 60.0
+WORKERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,14 @@ class Standalone:
 
 @contextmanager
 def standalone(
-    directory: Path, environment: Mapping[str, str] | None = None, workers: int = 2, room: Room = Room()
+    directory: Path, environment: Mapping[str, str] | None = None, room: Room = Room()
 ) -> Iterator[Standalone]:
-    """Run a master and workers, until the block ends.
+    """Run a master and two workers, until the block ends.
 
     Args:
         directory: For everything that they write; created if missing.
         environment: Variables besides those of this process, such as the `PYTHONPATH` of executors.
-        workers: How many.
-        room: Cores and memory of each.
+        room: Cores and memory of each worker.
 
     Raises:
         SandboxError: One of them did not start, or no worker found the master; the message has the log.
@@ -54,9 +54,9 @@ def standalone(
         master = stack.enter_context(Master(directory, environment or {}))
         started = [
             stack.enter_context(Worker(directory / f"worker-{number}", environment or {}, master, room))
-            for number in range(workers)
+            for number in range(WORKERS)
         ]
-        wait_for(lambda: master.alive() == workers, REGISTERED_SECONDS, f"{workers} workers have registered")
+        wait_for(lambda: master.alive() == WORKERS, REGISTERED_SECONDS, f"{WORKERS} workers have registered")
         yield Standalone(master.spark_address, [worker.pid for worker in started if worker.pid is not None])
 
 
@@ -116,15 +116,12 @@ class Worker(Daemon):
 class ConnectServer(Program):
     """A Spark Connect server whose Spark is local and has one core."""
 
-    def __init__(
-        self, directory: Path, environment: Mapping[str, str], settings: Mapping[str, str], memory: str = "1g"
-    ) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str], settings: Mapping[str, str]) -> None:
         """Choose a port. `settings`: of Spark, such as `spark.jars`."""
         super().__init__("spark-connect", directory)
         self._environment = {"SPARK_LOCAL_IP": LOOPBACK, "PYSPARK_PYTHON": sys.executable, **environment}
         at = {"spark.connect.grpc.binding.address": LOOPBACK, "spark.connect.grpc.binding.port": str(self.port)}
         self._settings = {**settings, **at}
-        self._memory = memory
 
     @property
     def remote(self) -> str:
@@ -137,7 +134,7 @@ class ConnectServer(Program):
         program = os.fspath(Path(sys.executable).with_name("spark-submit"))
         settings = (part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}"))
         name = "org.apache.spark.sql.connect.service.SparkConnectServer"
-        flags = ("--class", name, "--master", "local[1]", "--driver-memory", self._memory, *settings)
+        flags = ("--class", name, "--master", "local[1]", "--driver-memory", "1g", *settings)
         return ("env", *given, program, *flags, "spark-internal")
 
     def is_ready(self) -> bool:
