@@ -103,6 +103,18 @@ def test_who_is_in_the_isr_after_a_long_absence_is_not_late() -> None:
     assert [seen.replicas.times.behind_seconds[1] for seen in (soon, late, out)] == [30.0, 0.0, 3620.0]
 
 
+@pytest.mark.parametrize(("end", "expected"), [(10_000, False), (9_000, True)])
+def test_a_restart_keeps_what_an_election_leaves_of_a_log(end: int, expected: bool) -> None:
+    """Broker 2 led, and went down 50 messages ahead of 3. It returns to another process; a log below that is new."""
+    led = Partition(end=10_050, leader=2, lag={3: 50})
+    lost = Partition(end=10_100, leader=3, epoch=1, out=(2,), silent=(2,))
+    back = Partition(end=10_200, leader=3, epoch=1, out=(2,), lag={2: 10_200 - end})
+    *first, then = [snapshot({"t": [each]}, clock=10.0 * poll) for poll, each in enumerate([led, led, lost, back])]
+    document = to_document(polled(*first)[0], first[-1])
+    memory, _ = polled(then, memory=from_document(document, then))
+    assert memory.replicas.restarted[memory.keys.broker == 2].tolist() == [expected]
+
+
 def test_a_restart_weighs_what_moves_lack_as_before() -> None:
     """The target cleaned 30 kB of its copy before. A document without that is read: then the sizes of now are all."""
 

@@ -314,7 +314,7 @@ class ReplicasMemory:
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
     restarted: Annotated[Bools, StateColumn(Axis.REPLICA, 0, "restarted")]
     """(R,) its log started from scratch during its present absence from the ISR."""
-    truncated_to: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN)]
+    truncated_to: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "truncated_to")]
     """(R,) least end after the truncation at an election, `UNKNOWN` once an end after it was seen."""
     evaluated_since: Annotated[Floats, StateColumn(Axis.REPLICA, -np.inf)]
     """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
