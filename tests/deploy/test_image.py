@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from kafka_warden import cli
 from kafka_warden.config import load
 from kafka_warden.pipeline.cli import parser as pipeline_parser
 from sandbox.ports import LOOPBACK
-from sandbox.program import Program
+from tests.cluster.sidecar import Sidecar
 from tests.deploy.dockerfile import ROOT, Stage, stages, whole
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -147,22 +146,11 @@ def test_java_home_is_what_jlink_makes() -> None:
     assert f"JAVA_HOME={made[1]} " in whole("exporter").one("ENV")
 
 
-class Lonely(Program):
-    """The sidecar, of whose brokers none is there."""
-
-    ready_path = "/-/healthy"
-
-    def command(self) -> Sequence[str]:
-        """From this checkout, with its state in its own directory."""
-        options = ("--bootstrap-servers", f"{LOOPBACK}:1", "--listen", self.address)
-        variables = (f"KAFKA_WARDEN_STATE_PATH={self.directory / 'state'}", f"PYTHONPATH={ROOT / 'exporter'}")
-        return ("env", *variables, sys.executable, "-m", "kafka_warden.cli", "run", *options)
-
-
 def test_health_check_works(tmp_path: Path) -> None:
     check = re.search(r'"-c", "(.*)"\]', whole("exporter").one("HEALTHCHECK"))
     assert check
-    with Lonely("kafka-warden", tmp_path) as sidecar:
-        asked = [sys.executable, "-c", check[1].replace(":10073", f":{sidecar.port}")]
+    config = {"kafka": {"bootstrap.servers": f"{LOOPBACK}:1"}, "web": {"listen": f"{LOOPBACK}:0"}}
+    with Sidecar(config, tmp_path, ready=False) as sidecar:
+        asked = [sys.executable, "-c", check[1].replace(f"{LOOPBACK}:10073", sidecar.address)]
         assert subprocess.run(asked, check=False).returncode == 0
     assert subprocess.run(asked, check=False, stderr=subprocess.DEVNULL).returncode != 0
