@@ -8,8 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -251,14 +250,11 @@ def test_an_hour_that_cannot_be_deleted_is_no_failure(
     assert sink.stats.status().dropped == {}
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    with small_disk(tmp_path / "small", SMALL_DISK) as mounted:
-        yield mounted
-
-
 @pytest.mark.parametrize("reserve", [0, REAL_RESERVE])
-def test_a_full_disk_loses_only_new_rows(disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int) -> None:
+def test_a_full_disk_loses_only_new_rows(
+    stack: ExitStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reserve: int
+) -> None:
+    disk = stack.enter_context(small_disk(tmp_path / "small", SMALL_DISK))
     monkeypatch.setattr(folder_module, "RESERVE", reserve)
     sink = ParquetSink(disk, roll=1.0, most_rows=200)
     evaluated = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]

@@ -15,28 +15,19 @@ from tests.support.processes import run
 MEGABYTE = 1_000_000
 
 
-def need_mount(folder: Path) -> None:
-    """Skip the test, and say so, where there is no root or no right to mount."""
-    probe = folder / "probe"
-    probe.mkdir()
-    tried = run("mount", "-t", "tmpfs", "-o", "size=1m", "probe", probe)
-    if tried.returncode:
-        probe.rmdir()
-        pytest.skip(f"a small file system needs root and the right to mount: {tried.stderr.strip()}")
-    subprocess.run(["umount", str(probe)], check=True)
-    probe.rmdir()
-
-
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """Mount a file system of this size in a new folder; skip the test where that is not possible."""
+    """Mount a file system of this size in a new folder; where that is not possible, skip the test and say so."""
     folder.mkdir()
-    need_mount(folder)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "small", str(folder)], check=True)
+    tried = run("mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "small", folder)
+    if tried.returncode:
+        folder.rmdir()
+        pytest.skip(f"a small file system needs root and the right to mount: {tried.stderr.strip()}")
     try:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+        folder.rmdir()
 
 
 @contextmanager
@@ -47,7 +38,8 @@ def small_log_dir(
 
     That takes root and the right to mount; where there is none the test is skipped and says so.
     """
-    need_mount(log_dir.parent)
+    with small_disk(log_dir.with_name("probe"), 1024):
+        pass
     cluster.stop(broker)
     kept = log_dir.rename(log_dir.with_name("kept"))
     log_dir.mkdir()
