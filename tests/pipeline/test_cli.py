@@ -30,7 +30,7 @@ from kafka_warden.pipeline.session import ROWS, adapt, java_options, set_shuffle
 from tests.history.places import write
 from tests.history.replay import scene_polls
 from tests.pipeline.commands import PLAIN, TIME_LIMIT
-from tests.support.processes import checked, run
+from tests.support.processes import checked
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -274,7 +274,7 @@ from kafka_warden.pipeline import cli
 cli._session = lambda _: os.kill(os.getpid(), int(sys.argv[1]))
 cli.main(["rollup", "--store", "store"])
 """
-    ended = run(sys.executable, "-c", program, str(int(number)))
+    ended = run_program(sys.executable, "-c", program, str(int(number)))
     assert (ended.returncode, ended.stdout, ended.stderr) == (128 + number, "", "kafka-warden: interrupted\n")
 
 
