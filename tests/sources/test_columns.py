@@ -201,6 +201,16 @@ def test_offsets_of_long_names_and_of_many_partitions(name: str, partitions: int
         assert asked.shape is not None
 
 
+def test_a_throttled_reply_has_the_same_shape() -> None:
+    wanted = hosted()
+    reply = offsets(wanted, {0: 5}, 10)
+    column = np.full(len(LAYOUT.partition), UNKNOWN, np.int64)
+    parse_offsets(reply, wanted, column)
+    shape = wanted.shape
+    parse_offsets(Undecoded(10, (700).to_bytes(4) + reply.body[4:], reply.response_class), wanted, column)
+    assert wanted.shape is shape is not None
+
+
 @given(at=st.integers(0, 5000), byte=st.integers(0, 255), warm=st.booleans())
 def test_broken_offsets_are_what_objects_make_of_them(at: int, byte: int, *, warm: bool) -> None:
     """With any byte changed: the same offsets, or the same error, whether or not a reply of that shape came before."""

@@ -33,8 +33,6 @@ Find = Callable[[Longs, Longs, Longs], Longs]
 A topic that was not asked about has the place `UNKNOWN`.
 """
 
-_FAR: Final = 1 << 40
-"""Bytes: after the end of any reply."""
 _LENGTHS: Final = tuple(map(write_length, range(MORE)))
 """Of short arrays."""
 
@@ -91,42 +89,9 @@ class ReplyShape:
 
 def _scan(body: bytes, places: Mapping[bytes, int]) -> Longs:
     """Return the place of each topic, how many partitions it has, and where these begin. Shape (topics, 3)."""
-    number, first = read_varint(body, AFTER_THROTTLE_TIME)
-    try:
-        found, position = _known_topics(body, first, places, number - 1)
-    except LookupError:
-        found, position = _topics(body, first, places, number - 1)
-    if not number or position != len(body) - 1 or body[position]:
-        raise ValueError("no topics, or other fields after them")
-    return found
-
-
-def _known_topics(body: bytes, position: int, places: Mapping[bytes, int], number: int) -> tuple[Longs, int]:
-    """Read so many topics from a position on, and return the position after them, too.
-
-    Raises:
-        LookupError: one of them was not asked about, or its numbers do not fit into a byte, or are null.
-    """
-    found, heads = [], []
-    skips = [_FAR, *(SIZE * count + 2 for count in range(MORE - 1)), *[_FAR] * MORE]
-    for _ in itertools.repeat(None, number):
-        head = position + body[position]
-        found.append(places[body[position:head]])
-        heads.append(head)
-        position = head + skips[body[head]]
-    if position >= len(body):
-        raise LookupError("the last topic is not of this kind")
-    firsts = np.array(heads, np.int64) + 1
-    counts = field_at(body, "u1", firsts - 1) - 1
-    if field_at(body, "u1", firsts + SIZE * counts).any():
-        raise ValueError("tagged fields")
-    return np.stack([np.array(found, np.int64), counts, firsts], 1), position
-
-
-def _topics(body: bytes, position: int, places: Mapping[bytes, int], number: int) -> tuple[Longs, int]:
-    """Do the same for any topics."""
+    number, position = read_varint(body, AFTER_THROTTLE_TIME)
     found: list[int] = []
-    for _ in itertools.repeat(None, number):
+    for _ in itertools.repeat(None, number - 1):
         length, first = read_varint(body, position)
         end = first + length - 1
         place = places.get(body[position:end], UNKNOWN)
@@ -137,12 +102,15 @@ def _topics(body: bytes, position: int, places: Mapping[bytes, int], number: int
         if not length or not count or body[position]:
             raise ValueError("a null, or tagged fields")
         position += 1
-    return np.array(found, np.int64).reshape(-1, 3), position
+    if not number or position != len(body) - 1 or body[position]:
+        raise ValueError("no topics, or other fields after them")
+    return np.array(found, np.int64).reshape(-1, 3)
 
 
 def _digest(body: bytes, places: Ints | Longs) -> bytes:
-    """Hash all bytes except the values: those of each partition between its number and its last byte."""
+    """Hash all bytes except the values: the throttle time; of a partition, those between its number and last byte."""
     rest = bytearray(body)
+    rest[:AFTER_THROTTLE_TIME] = bytes(AFTER_THROTTLE_TIME)
     words = words_at(rest, "u8")
     for offset in {*range(4, SIZE - 1 - WORD, WORD), SIZE - 1 - WORD}:
         words[places + offset] = 0
