@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Rank = float | tuple[float, ...]
 
 
 class DaemonThreads:
@@ -17,30 +18,39 @@ class DaemonThreads:
     """
 
     def __init__(self, most: int, name: str) -> None:
-        self._free = most
+        self._most = most
         self._name = name
-        self._calls: list[tuple[float, int, Callable[[], Any], Future[Any]]] = []
+        self._running = 0
+        self._calls: list[tuple[Rank, int, Callable[[], Any], Future[Any]]] = []
         """What waits for a thread: rank, number, call and its result."""
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
-    async def run(self, call: Callable[[], T], rank: float = 0) -> T:
-        """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call.
+    async def run(self, call: Callable[[], T], rank: Rank = 0) -> T:
+        """Do the same as `submit`, and return what `call` returns, or raise what it raises."""
+        return await asyncio.wrap_future(self.submit(call, rank))
+
+    def submit(self, call: Callable[[], T], rank: Rank = 0) -> Future[T]:
+        """Return the future result of `call`. A caller that gives up does not stop the call.
 
         Of those that wait for a thread, the lowest `rank` is next, and the first of these.
 
         Raises:
-            RuntimeError: no thread can start.
+            RuntimeError: no thread can start, and none runs.
         """
         done = Future[T]()
         with self._lock:
-            if self._free:
-                threading.Thread(target=self._work, name=self._name, daemon=True).start()
-                self._free -= 1
+            if self._running < self._most:
+                try:
+                    threading.Thread(target=self._work, name=self._name, daemon=True).start()
+                    self._running += 1
+                except RuntimeError:
+                    if not self._running:
+                        raise
             # A caller that gave up must not leave its call here: all threads may hang for long.
             self._calls = [each for each in self._calls if not each[-1].cancelled()]
             self._calls.append((rank, next(self._numbers), call, done))
-        return await asyncio.wrap_future(done)
+        return done
 
     def _work(self) -> None:
         while (taken := self._next()) is not None:
@@ -57,7 +67,7 @@ class DaemonThreads:
     def _next(self) -> tuple[Callable[[], Any], Future[Any]] | None:
         with self._lock:
             if not self._calls:
-                self._free += 1
+                self._running -= 1
                 return None
             self._calls.remove(first := min(self._calls))
             return first[2:]

@@ -200,7 +200,7 @@ def test_ten_thousand_brokers_cost_no_number_of_others(
 
 
 def test_an_agent_that_answered_before_is_read_before_others(
-    asked: AgentSession, monkeypatch: pytest.MonkeyPatch, clock: VirtualClock
+    monkeypatch: pytest.MonkeyPatch, clock: VirtualClock
 ) -> None:
     order: list[str] = []
     release = threading.Event()
@@ -214,6 +214,7 @@ def test_an_agent_that_answered_before_is_read_before_others(
 
     monkeypatch.setattr(agents, "AT_ONCE", 1)
     monkeypatch.setattr(AgentSession, "_answer", read)
+    asked = session(clock=clock.monotonic)
     good = JmxTarget("good", LOOPBACK, 1)
     others = [JmxTarget(name, LOOPBACK, 1) for name in "abc"]
     ask(asked, good)

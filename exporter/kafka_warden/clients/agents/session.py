@@ -4,11 +4,15 @@ A scrape of an agent costs its broker seconds of CPU where the broker has many p
 than a poll comes. Between two readings the last one is the answer, with its time.
 """
 
+import contextlib
 import math
 import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer, lines
@@ -17,6 +21,7 @@ from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import BeanQueries, Kind, RawBeans
 from kafka_warden.clients.jmx.session import AUTH_HOLD, FORGET, MOST_TARGETS, Answer, JmxTarget, Place, no_room
 from kafka_warden.clock import monotonic
+from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -64,10 +69,15 @@ class _Slot:
     """Readings in a row that failed."""
     waits: int = 0
     """Polls that came before the end of the first reading."""
-    reading: threading.Event | None = None
-    """Set when the reading that waits or is under way ends."""
+    reading: Future[None] | None = None
+    """The one that waits or is under way."""
     password: Secret | None = None
     """Of the last reading."""
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Agents that have answered are read before all others, then those that are due first."""
+        return not self.answered, self.due
 
 
 @dataclass(slots=True)
@@ -89,9 +99,7 @@ class AgentSession:
     """There is no child process."""
     _slots: dict[Place, _Slot] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _due: dict[Place, _Slot] = field(default_factory=dict)
-    """Readings that wait for a thread."""
-    _threads: int = 0
+    _threads: DaemonThreads = field(default_factory=lambda: DaemonThreads(AT_ONCE, "agent"))
 
     @property
     def source(self) -> str:
@@ -106,15 +114,19 @@ class AgentSession:
         with self._lock:
             now = self.clock()
             asked = {target.place for target in targets}
-            self._slots = {
-                place: slot for place, slot in self._slots.items() if place in asked or now - slot.used < FORGET
-            }
-            self._due = {place: slot for place, slot in self._due.items() if place in self._slots}
+            for place, old in list(self._slots.items()):
+                if place not in asked and now - old.used >= FORGET:
+                    del self._slots[place]
+                    if old.reading is not None:
+                        old.reading.cancel()
             slots = {target.key: slot for target in targets if (slot := self._wanted(target, now)) is not None}
-            self._start_threads()
+            due = [slot for slot in slots.values() if slot.reading is None and (now >= slot.due or _corrected(slot))]
+            for slot in sorted(due, key=attrgetter("rank")):
+                with contextlib.suppress(RuntimeError):  # no thread can start: the next poll tries again
+                    slot.reading = self._threads.submit(partial(self._read, slot), slot.rank)
         for slot in slots.values():
             if slot.answer is None and slot.waits <= MOST_WAITS and (reading := slot.reading) is not None:
-                reading.wait(max(0.0, deadline - self.clock()))
+                wait([reading], max(0.0, deadline - self.clock()))
         answers = {
             key: slot.answer
             or AnswerTimeoutError(f"the agent at {slot.target.host}:{slot.target.port} has not answered yet")
@@ -132,36 +144,10 @@ class AgentSession:
         slot = self._slots.setdefault(target.place, _Slot(target, now))
         slot.target, slot.used = target, now
         slot.waits += slot.answer is None
-        if slot.reading is None and (now >= slot.due or _corrected(target, slot)):
-            slot.reading = threading.Event()
-            self._due[target.place] = slot
         return slot
 
-    def _start_threads(self) -> None:
-        """Start a thread for each reading that waits, up to the limit. Those that run take what is left."""
-        try:
-            for _ in range(min(AT_ONCE - self._threads, len(self._due))):
-                threading.Thread(target=self._read_due, name="agent", daemon=True).start()
-                self._threads += 1
-        except RuntimeError:  # no thread can start now, and a poll must not wait for what none reads
-            while self._due and not self._threads:
-                self._due.popitem()[1].reading = None
-
-    def _read_due(self) -> None:
-        while (slot := self._next()) is not None:
-            self._read(slot)
-
-    def _next(self) -> _Slot | None:
-        """Return what is due first, of agents that have answered before all others."""
-        with self._lock:
-            if self._due:
-                first = min(self._due.values(), key=lambda slot: (not slot.answered, slot.due))
-                return self._due.pop(first.target.place)
-            self._threads -= 1
-            return None
-
     def _read(self, slot: _Slot) -> None:
-        target, reading = slot.target, slot.reading
+        target = slot.target
         began = self.clock()
         try:
             found: Answer = self._answer(target, slot)
@@ -178,8 +164,6 @@ class AgentSession:
                 pause = max(EVERY, COST * (ended - began))
                 found = replace(found, at=ended, took=ended - began, every=pause)
             slot.answer, slot.due, slot.reading = found, ended + pause, None
-        if reading is not None:
-            reading.set()
 
     def _answer(self, target: JmxTarget, slot: _Slot) -> RawBeans:
         """Read one agent.
@@ -205,12 +189,12 @@ class AgentSession:
             return read_page(lines(parts), question)
 
 
-def _corrected(target: JmxTarget, slot: _Slot) -> bool:
+def _corrected(slot: _Slot) -> bool:
     """Return whether the password that was refused is another one now."""
     if not isinstance(slot.answer, AuthenticationError):
         return False
     try:
-        return target.secret(over_tls=True) != slot.password
+        return slot.target.secret(over_tls=True) != slot.password
     except AuthenticationError:
         return False
 
