@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from kafka_warden import cli
 from kafka_warden.exposition import Page
 from kafka_warden.model import Broker, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot
 from kafka_warden.top import command
+from kafka_warden.top.output import cell
 from kafka_warden.views.plain import plain
+from kafka_warden.views.specs import BY_NAME
 from tests.building import Partition, snapshot
 from tests.support import status_rows
 from tests.support.asking import views_of
@@ -101,6 +104,14 @@ def test_rows_are_chosen_and_ordered(top: Top) -> None:
     assert total == len(expected)
     assert data("--filter", "broker=99") == ([], 0)
     assert "  and 2,997 more" in top(page, "--rows", "3")
+
+
+def test_a_name_is_cut_in_the_middle() -> None:
+    (move, *_), columns = views_of(status_rows.moving()).tables["moves"].rows, BY_NAME["moves"].columns
+    row = replace(move, topic="n" * 249, partition=12345, sentence="s" * 300)
+    assert cell(columns[0], row, 60) == "n" * 13 + "…-12345"
+    assert cell(columns[0], row, 1) == "nnnnn…-12345"
+    assert cell(columns[-1], row, 60) == "s" * 300
 
 
 def test_throttles_in_use_are_counted_and_shown(top: Top) -> None:
