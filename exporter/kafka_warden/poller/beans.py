@@ -90,20 +90,16 @@ class JmxQuestions:
         failed: dict[str, tuple[float, SourceError]] = {}
         answered: dict[str, tuple[float, float]] = {}
         for question in questions:
-            started, replies = question.asked_at, {**question.answers.result(), **shared_places(question.targets)}
+            replies = {**question.answers.result(), **shared_places(question.targets)}
             places = {target.place for target in self.targets(answers.brokers, question.controller)}
             for key in (target.key for target in question.targets if target.place in places):
-                answer, (kind, _, name) = replies[key], key.partition(" ")
-                if isinstance(answer, RawBeans):
-                    try:
-                        beans = parse_beans(answer)
-                    except Exception as failure:  # noqa: BLE001  # whatever it is, it costs no other process its numbers
-                        answer = ProtocolError(f"its beans cannot be read: {type(failure).__name__}")
-                if isinstance(answer, SourceError):
-                    failed.setdefault(name, (monotonic() - started, answer))
+                (kind, _, name), found = key.partition(" "), _parsed(replies[key])
+                if isinstance(found, SourceError):
+                    failed.setdefault(name, (monotonic() - question.asked_at, found))
                     continue
-                took = answer.at - started if answer.took is None else answer.took
-                answered[name] = took, time.time() - (monotonic() - answer.at)
+                beans, took = found
+                took = beans.at - question.asked_at if took is None else took
+                answered[name] = took, time.time() - (monotonic() - beans.at)
                 if kind == "broker":
                     answers.broker_beans[int(name)] = beans
                 else:
@@ -141,6 +137,16 @@ class JmxQuestions:
         self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"], *, named: bool = True
     ) -> JmxTarget:
         return JmxTarget(key, *address, self.user, self.password, kind, named)
+
+
+def _parsed(reply: RawBeans | SourceError) -> tuple[ProcessBeans, float | None] | SourceError:
+    """Return the beans, and how long their reading took as of `RawBeans`; or why there are none."""
+    if isinstance(reply, SourceError):
+        return reply
+    try:
+        return parse_beans(reply), reply.took
+    except Exception as failure:  # noqa: BLE001  # whatever it is, it costs no other process its numbers
+        return ProtocolError(f"its beans cannot be read: {type(failure).__name__}")
 
 
 def shared_places(targets: Iterable[JmxTarget]) -> dict[str, ProtocolError]:
