@@ -42,7 +42,7 @@ def main() -> int:
 def _growth(target: JmxTarget, readings: int) -> float:
     """Megabytes by which the child grows. Every reading looks for the absent beans again."""
     question = BeanQueries((BeanQuery(NUMBERS, ("Number", "Half")), *ABSENT))
-    with contextlib.closing(JmxSession({"broker": question}, absent_recheck=0.0)) as session:
+    with contextlib.closing(JmxSession({"broker": question})) as session:
         _read(session, target, WARM_UP)
         before = _megabytes(session)
         _read(session, target, readings)

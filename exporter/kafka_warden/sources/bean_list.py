@@ -1,7 +1,7 @@
 """The complete list of what is read over JMX: short name, bean, attribute, unit, in groups.
 
 It has no per-partition beans, so it has the same length on every broker. docs/metrics.md says when each bean exists and
-what it counts. A bean that is absent is looked for again every 2 s at most, with a cheap call.
+what it counts. A bean that is absent is looked for again in each poll, with a cheap call.
 """
 
 import re

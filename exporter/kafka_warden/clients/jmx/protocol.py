@@ -51,15 +51,11 @@ class JmxTls:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first line: everything that does not change while the child lives.
-
-    `timeout`: seconds of one RMI step. `absent_recheck`: seconds after which an absent bean is looked for again.
-    """
+    """The first line: everything that does not change while the child lives. `timeout`: seconds of one RMI step."""
 
     questions: Mapping[str, BeanQueries]
     tls: JmxTls | None = None
     timeout: float = 1.0
-    absent_recheck: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)

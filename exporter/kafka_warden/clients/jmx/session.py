@@ -160,19 +160,13 @@ class JmxSession:
         questions: what each kind of process is asked (`sources.jmx`).
         tls: PEM files, if the JMX ports use TLS.
         timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
-        absent_recheck: seconds after which a bean that was absent is looked for again.
     """
 
     def __init__(
-        self,
-        questions: Mapping[Kind, BeanQueries],
-        *,
-        tls: JmxTls | None = None,
-        timeout: float = 1.0,
-        absent_recheck: float = 2.0,
+        self, questions: Mapping[Kind, BeanQueries], *, tls: JmxTls | None = None, timeout: float = 1.0
     ) -> None:
         by_kind = {str(kind): question for kind, question in questions.items()}
-        self._hello = encode(Hello(by_kind, tls, timeout, absent_recheck))
+        self._hello = encode(Hello(by_kind, tls, timeout))
         self._uses_tls = tls is not None
         self._changed = threading.Condition()
         self._ids = itertools.count()

@@ -74,7 +74,7 @@ class Worker:
         try:
             failure, question = None, hello.questions[request.kind]
             if reader is None:
-                reader = JClass("warden.BeanReader")(round(1000 * hello.absent_recheck))
+                reader = JClass("warden.BeanReader")()
                 failure = reader.connect(request.host, request.port, self._registry_sockets, _credentials(request))
             if failure is None:
                 asked = (*_columns(question.beans), *_columns(question.patterns))

@@ -6,10 +6,8 @@ import java.rmi.registry.LocateRegistry;
 import java.rmi.server.RMIClientSocketFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import javax.management.Attribute;
 import javax.management.JMException;
@@ -29,15 +27,8 @@ public final class BeanReader {
     /** Characters of a text or a message that are kept. Kafka's beans have no longer value. */
     private static final int MAX_TEXT = 1000;
 
-    private final long absentNanos;
     private final Set<String> registered = new HashSet<>();
-    private final Map<String, Long> absentSince = new HashMap<>();
     private RMIConnection remote;
-
-    /** After `absentMillis` a bean that was absent is looked for again. */
-    public BeanReader(long absentMillis) {
-        absentNanos = absentMillis * 1_000_000;
-    }
 
     /** Connect and log in. Return null, or the failure as {@link #chain} has it. */
     public String[] connect(String host, int port, RMIClientSocketFactory registrySockets, String[] credentials) {
@@ -101,20 +92,10 @@ public final class BeanReader {
     }
 
     private boolean isThere(String name) throws JMException, IOException {
-        Long since = absentSince.get(name);
-        if (registered.contains(name)) {
-            return true;
-        }
-        if (since != null && System.nanoTime() - since < absentNanos) {
-            return false;
-        }
-        if (remote.isRegistered(new ObjectName(name), null)) {
+        if (!registered.contains(name) && remote.isRegistered(new ObjectName(name), null)) {
             registered.add(name);
-            absentSince.remove(name);
-            return true;
         }
-        absentSince.put(name, System.nanoTime());
-        return false;
+        return registered.contains(name);
     }
 
     /** Absent beans, absent attributes, those that fail in the process and those without a scalar are left out. */
