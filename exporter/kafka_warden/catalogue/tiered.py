@@ -8,11 +8,11 @@ from kafka_warden.model import BrokerConfig, Floats, TopicConfig
 COPY_LAG = "what is delayed on purpose included; it freezes while the quota limits copies"
 
 
-def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None], *, source: str) -> Metric:
+def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None]) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
 
-    return Metric(name, about, ("broker",), read, source=source)
+    return Metric(name, about, ("broker",), read, source="DescribeConfigs. KIP-956")
 
 
 def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig], float]) -> Metric:
@@ -56,13 +56,11 @@ TIERED = (
         "remote_copy_quota_bytes_per_second",
         "remote.log.manager.copy.max.bytes.per.second; absent without tiered storage",
         lambda config: config.remote_copy_quota,
-        source="DescribeConfigs. KIP-956",
     ),
     _quota(
         "remote_fetch_quota_bytes_per_second",
         "remote.log.manager.fetch.max.bytes.per.second; absent without tiered storage",
         lambda config: config.remote_fetch_quota,
-        source="DescribeConfigs. KIP-956",
     ),
     *(
         broker_gauge(
