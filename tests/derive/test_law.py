@@ -12,7 +12,6 @@ from kafka_warden.derive.law import (
     DEFAULT_WINDOW,
     Flow,
     Trend,
-    Verdict,
     Window,
     burst,
     ceiling,
@@ -20,7 +19,7 @@ from kafka_warden.derive.law import (
     gross,
     may_lose,
     net,
-    verdict,
+    never_ends,
 )
 from tests.derive.law_runs import RUNS, Run
 
@@ -39,14 +38,14 @@ def test_the_table_has_all_33_runs() -> None:
 def test_a_run(run: Run) -> None:
     """Gross is within 13 % of what the disks saw, and 0 where nothing moved; net has its sign; and the ceiling held.
 
-    Only f5, k2 and f6 are named "never"; f1 and f3 lose by less than the law's error; all others converge.
+    Only f5, k2 and f6 are named "never": f1 and f3 lose by less than the error of the law.
     """
     headroom, size, bytes_in = (value * MB for value in (run.headroom, run.burst, run.bytes_in))
     noise = run.flows * size / 50  # of bursts, in a fit over 100 s
 
     assert gross_of(run) == pytest.approx(run.gross_seen * MB, rel=0.13, abs=0)
     assert math.copysign(1, net(gross_of(run), bytes_in)) == math.copysign(1, run.net_seen)
-    assert verdict(headroom, size, bytes_in / run.flows) is run.verdict
+    assert never_ends(headroom, size, bytes_in / run.flows) is run.never_ends
     assert run.gross_seen * MB <= run.flows * ceiling(headroom, size) + noise
 
 
@@ -75,38 +74,38 @@ def test_burst(partitions: int, fetch: int, response: int, expected: int) -> Non
 
 def test_without_a_limit_the_law_knows_no_rate() -> None:
     assert gross(math.inf, 6 * MB) == math.inf
-    assert verdict(math.inf, 6 * MB, 1 * MB) is Verdict.UNKNOWN
-    assert verdict(math.inf, 6 * MB, 1 * MB, Trend(-1.0, 36)) is Verdict.NEVER
-    assert verdict(math.inf, 6 * MB, 1 * MB, Trend(1.0, 36)) is Verdict.CONVERGES
+    assert never_ends(math.inf, 6 * MB, 1 * MB) is None
+    assert never_ends(math.inf, 6 * MB, 1 * MB, Trend(-1.0, 36)) is True
+    assert never_ends(math.inf, 6 * MB, 1 * MB, Trend(1.0, 36)) is False
     assert not may_lose(math.inf, 6 * MB, 1 * MB)
 
 
 @pytest.mark.parametrize(
     ("why", "headroom", "bytes_in", "slope", "seconds", "expected"),
     [
-        ("nothing known", None, None, None, 0, Verdict.UNKNOWN),
-        ("nothing left decides though inbound is unknown", 0.0, None, None, 0, Verdict.NEVER),
-        ("inbound unknown: the slope decides", 1.0, None, -0.1, 36, Verdict.NEVER),
-        ("a slope over less than 36 s is not believed", 1.0, None, -0.1, 35.9, Verdict.UNKNOWN),
-        ("f1 with a slope that does not rise", 0.5, 0.58, 0.0, 36, Verdict.NEVER),
-        ("f1 with a slope that does rise", 0.5, 0.58, 0.01, 36, Verdict.CONVERGES),
-        ("law's net 17 % below gross, yet under the ceiling", 0.5, 0.66, None, 0, Verdict.NEVER),
-        ("k3 with a slope that does not rise", 0.2, 0.29, -0.01, 36, Verdict.NEVER),
-        ("rule 2 is certain", 0.45, 1.5, 0.1, 36, Verdict.NEVER),
+        ("nothing known", None, None, None, 0, None),
+        ("nothing left decides though inbound is unknown", 0.0, None, None, 0, True),
+        ("inbound unknown: the slope decides", 1.0, None, -0.1, 36, True),
+        ("a slope over less than 36 s is not believed", 1.0, None, -0.1, 35.9, None),
+        ("f1 with a slope that does not rise", 0.5, 0.58, 0.0, 36, True),
+        ("f1 with a slope that does rise", 0.5, 0.58, 0.01, 36, False),
+        ("law's net 17 % below gross, yet under the ceiling", 0.5, 0.66, None, 0, True),
+        ("k3 with a slope that does not rise", 0.2, 0.29, -0.01, 36, True),
+        ("rule 2 is certain", 0.45, 1.5, 0.1, 36, True),
     ],
 )
-def test_verdict_rules(
-    why: str, headroom: float | None, bytes_in: float | None, slope: float | None, seconds: float, expected: Verdict
+def test_rules_of_never(
+    why: str, headroom: float | None, bytes_in: float | None, slope: float | None, seconds: float, expected: bool | None
 ) -> None:
     given_headroom = None if headroom is None else headroom * MB
     given_in = None if bytes_in is None else bytes_in * MB
     measured = None if slope is None else Trend(slope, seconds)
-    assert verdict(given_headroom, 6.3 * MB, given_in, measured) is expected, why
+    assert never_ends(given_headroom, 6.3 * MB, given_in, measured) is expected, why
 
 
 def test_a_flow_without_lagging_partitions_has_converged() -> None:
     assert gross(1 * MB, 0) == 0
-    assert verdict(1 * MB, 0, 0.0) is Verdict.CONVERGES
+    assert never_ends(1 * MB, 0, 0.5 * MB) is False
 
 
 def test_throttle_is_not_blamed_where_the_law_sees_a_clear_gain() -> None:
@@ -148,12 +147,12 @@ def test_nothing_left_is_nothing_copied() -> None:
     """A headroom of exactly 0 is that of a limit which in-sync traffic uses up: no burst passes."""
     assert gross(0.0, 6.3 * MB) == 0
     assert ceiling(0.0, 6.3 * MB) == 0
-    assert verdict(0.0, 6.3 * MB, 0.0) is Verdict.NEVER
+    assert never_ends(0.0, 6.3 * MB, 0.0) is True
 
 
-def test_no_gain_does_not_converge() -> None:
+def test_no_gain_is_within_the_error_of_the_law() -> None:
     assert gross(1.0, 11.5) == 1.0
-    assert verdict(1.0, 11.5, 1.0) is Verdict.DOES_NOT_CONVERGE
+    assert never_ends(1.0, 11.5, 1.0) is False
 
 
 rates = st.floats(0, 1e10)
@@ -177,8 +176,8 @@ def test_more_limit_is_never_slower(headroom: float, more: float, size: float, w
 
 @given(headrooms, bursts, rates, st.floats(0, 1e9))
 def test_more_inbound_never_saves_a_flow(headroom: float, size: float, bytes_in: float, more: float) -> None:
-    if verdict(headroom, size, bytes_in) is Verdict.NEVER:
-        assert verdict(headroom, size, bytes_in + more) is Verdict.NEVER
+    if never_ends(headroom, size, bytes_in):
+        assert never_ends(headroom, size, bytes_in + more)
 
 
 INF = math.inf

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.derive.copy_rates import Stall
-from kafka_warden.derive.law import Verdict, Window
+from kafka_warden.derive.law import Window
 from kafka_warden.derive.stuck import (
     Cause,
     MoveFacts,
@@ -89,9 +89,9 @@ CAUSES: list[tuple[Facts, Cause]] = [
     ({"leader_limit": 0.0}, Cause.THROTTLE_BLOCKED),
     ({"follower_limit": 0.0}, Cause.THROTTLE_BLOCKED),
     ({"leader_limit": 1.0, "follower_limit": 1.0}, Cause.NO_PROGRESS),
-    ({"verdict": Verdict.NEVER}, Cause.THROTTLE_BELOW_INBOUND),
-    ({"verdict": Verdict.NEVER, "throttle_may_lose": False}, Cause.NO_PROGRESS),
-    ({"verdict": Verdict.DOES_NOT_CONVERGE}, Cause.NO_PROGRESS),
+    ({"flow_never_ends": True}, Cause.THROTTLE_BELOW_INBOUND),
+    ({"flow_never_ends": True, "throttle_may_lose": False}, Cause.NO_PROGRESS),
+    ({"flow_never_ends": False}, Cause.NO_PROGRESS),
     ({"adding_in_isr": True}, Cause.COPIED_NOT_COMPLETED),
     ({}, Cause.NO_PROGRESS),
     ({"usable_bytes": None}, Cause.NO_PROGRESS),

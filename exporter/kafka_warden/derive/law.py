@@ -14,7 +14,6 @@ limit is used up. So there are up to four flows between two brokers: listed on b
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
 import numpy as np
@@ -40,16 +39,6 @@ CERTAIN_LOSS: Final = -0.1
 
 FLAT_SLOPE_SECONDS: Final = 36.0
 """A measured slope that is not positive is used if it spans this time: docs/spec/throttle-law.md#never."""
-
-
-class Verdict(StrEnum):
-    """Whether a flow ever catches up at its present limits and inbound rate."""
-
-    CONVERGES = "converges"
-    DOES_NOT_CONVERGE = "does_not_converge"
-    """By less than the error of the law: no alert on that alone."""
-    NEVER = "never"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,34 +110,34 @@ def ceiling(headroom: float, burst: float, window: Window = DEFAULT_WINDOW) -> f
     return 0.0 if headroom <= 0 else headroom + burst * (1.0 / window.seconds)
 
 
-def verdict(
+def never_ends(
     headroom: float | None,
     burst: float,
     bytes_in: float | None,
     measured: Trend | None = None,
     window: Window = DEFAULT_WINDOW,
-) -> Verdict:
-    """Whether a flow ends, by docs/spec/throttle-law.md#never. The first rule with an answer applies.
+) -> bool | None:
+    """Whether a flow never catches up at its present limits and inbound rate. `None` is unknown.
+
+    docs/spec/throttle-law.md#never: the first rule with an answer applies. A loss within the error of the law is none.
 
     `headroom` is c and `burst` B of the flow, `bytes_in` the inbound rate of its lagging partitions; `None` is unknown.
     `measured`: net rate, positive when remaining shrinks, without a change in between; `None` if not usable.
     `window`: of the side that binds.
     """
     if headroom is not None and headroom <= 0:
-        return Verdict.NEVER
-    seen = by_slope(measured)
+        return True
+    seen = gains_nothing(measured)
     if headroom is None or bytes_in is None or headroom == math.inf:
         return seen
     if burst <= 0:
-        return Verdict.CONVERGES
+        return False
     if ceiling(headroom, burst, window) <= bytes_in:
-        return Verdict.NEVER
-    if seen is not Verdict.UNKNOWN:
+        return True
+    if seen is not None:
         return seen
     copied = gross(headroom, burst, window)
-    gained = net(copied, bytes_in)
-    lost = Verdict.NEVER if gained < CERTAIN_LOSS * copied else Verdict.DOES_NOT_CONVERGE
-    return Verdict.CONVERGES if gained > 0 else lost
+    return net(copied, bytes_in) < CERTAIN_LOSS * copied
 
 
 def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DEFAULT_WINDOW) -> bool:
@@ -162,11 +151,9 @@ def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DE
     return net(copied, bytes_in) <= -CERTAIN_LOSS * copied
 
 
-def by_slope(measured: Trend | None) -> Verdict:
-    """Whether a flow ends, by what was measured alone; unknown before 36 s."""
-    if measured is None or measured.seconds < FLAT_SLOPE_SECONDS:
-        return Verdict.UNKNOWN
-    return Verdict.NEVER if measured.rate <= 0 else Verdict.CONVERGES
+def gains_nothing(measured: Trend | None) -> bool | None:
+    """Whether a flow does not gain on its leader, as measured; `None` before 36 s."""
+    return None if measured is None or measured.seconds < FLAT_SLOPE_SECONDS else measured.rate <= 0
 
 
 def fair_shares(
@@ -305,9 +292,9 @@ class Traffic:
             return False
         return may_lose(self.headroom, self.burst, self.least_in, self.window) or None
 
-    def verdict(self, measured: Trend | None) -> Verdict:
-        """Whether it converges, given its measured net rate."""
-        return verdict(self.headroom, self.burst, self.least_in, measured, self.window)
+    def never_ends(self, measured: Trend | None) -> bool | None:
+        """Whether it never catches up, given its measured net rate; `None` is unknown."""
+        return never_ends(self.headroom, self.burst, self.least_in, measured, self.window)
 
 
 @dataclass(frozen=True, slots=True)

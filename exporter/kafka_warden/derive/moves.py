@@ -31,7 +31,7 @@ from kafka_warden.derive.copy_rates import (
 )
 from kafka_warden.derive.etas import flow_eta, replica_eta
 from kafka_warden.derive.lag import Lag
-from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Trend, Verdict, group_by_flow
+from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Trend, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.stuck import BLINDING, Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
@@ -281,7 +281,7 @@ def _eta(
     flow = inputs.flows.get(key)
     if remaining is None or flow is None:
         return None
-    if inputs.verdict(key) is Verdict.NEVER:
+    if inputs.flow_never_ends(key):
         return math.inf if inputs.never(key, remaining) else None
     first = int(np.searchsorted(track.times, inputs.changes[key].at + flow.window.settling))
     measured = slope(track.times[first:], track.remaining[first:], flow.window)

@@ -14,7 +14,7 @@ from kafka_warden.arrays import as_known, sum_known
 from kafka_warden.derive import law
 from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.copy_rates import FLOWS, MOVES, Change, Measured, Minimum, MoveKey, Stall, stall
-from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
+from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Window
 from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import NO_LISTENER, SIDES, UNKNOWN, BrokerConfig, Parameters, Side, Source
@@ -101,10 +101,10 @@ class MoveFacts:
     leader_limit: float = math.inf
     """Effective limit of the leader where its list names the replica and it is not in sync, else `+inf`."""
     follower_limit: float = math.inf
-    verdict: Verdict = Verdict.UNKNOWN
-    """Of the flow, `law.verdict`."""
+    flow_never_ends: bool | None = None
+    """`law.never_ends`."""
     throttle_may_lose: bool = True
-    """`law.may_lose`: the throttle can be the reason for a verdict of never."""
+    """`law.may_lose`: the throttle can be the reason for that."""
     adding_in_isr: bool = False
     """All adding replicas of the partition, if any, are in the ISR, and it is still listed as reassigning."""
 
@@ -169,7 +169,6 @@ def has_lasted(cause: Cause, seconds: float) -> bool:
 def holding(facts: MoveFacts) -> list[Cause]:
     """All causes that hold, in the order of docs/spec/moves.md#causes; `no_progress` when none is known."""
     usable = math.inf if facts.usable_bytes is None else facts.usable_bytes
-    never = facts.verdict is Verdict.NEVER and facts.throttle_may_lose
     rules = (
         (not facts.target_answers, Cause.TARGET_DOWN),
         (facts.leader_exists and not facts.leader_answers, Cause.LEADER_UNRESPONSIVE),
@@ -180,7 +179,7 @@ def holding(facts: MoveFacts) -> list[Cause]:
         (facts.failed_partitions > 0 or facts.dead_threads > 0, Cause.FETCHER_FAILED),
         (facts.aux_state_errors > 0, Cause.AUX_STATE_ERROR),
         (min(facts.leader_limit, facts.follower_limit) <= 0, Cause.THROTTLE_BLOCKED),
-        (never, Cause.THROTTLE_BELOW_INBOUND),
+        (facts.flow_never_ends and facts.throttle_may_lose, Cause.THROTTLE_BELOW_INBOUND),
         (facts.adding_in_isr, Cause.COPIED_NOT_COMPLETED),
     )
     return [found for holds, found in rules if holds] or [Cause.NO_PROGRESS]
@@ -220,12 +219,10 @@ class MoveProgress:
         """Return the quota window of the flow, the default one while it is unknown."""
         return self.flows[key].window if key in self.flows else DEFAULT_WINDOW
 
-    def verdict(self, key: FlowKey) -> Verdict:
-        """Return whether the flow converges."""
+    def flow_never_ends(self, key: FlowKey) -> bool | None:
+        """Return whether the flow never catches up; `None` when unknown."""
         flow = self.flows.get(key)
-        if flow is None:
-            return Verdict.UNKNOWN
-        return flow.verdict(self.measured[key].recent)
+        return None if flow is None else flow.never_ends(self.measured[key].recent)
 
     def never(self, key: FlowKey, remaining: float | None) -> bool | None:
         """Return whether the throttle keeps a replica from ever catching up; `None` when unknown."""
@@ -233,11 +230,11 @@ class MoveProgress:
             return None
         if remaining == 0:
             return False
-        if (verdict := self.verdict(key)) is Verdict.NEVER:
+        if never := self.flow_never_ends(key):
             flow = self.flows[key]
             blocked = flow.headroom is not None and flow.headroom <= 0
             return blocked or (flow.settled and flow.may_lose is True) or None
-        return None if verdict is Verdict.UNKNOWN else False
+        return never
 
     def gross(self, key: FlowKey) -> float | None:
         """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
@@ -303,7 +300,7 @@ def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
             # A replica in sync only waits for the others of its partition.
             done = replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):
-                cause = _kept(memory.shown.get(move), causes[0], of_flow.verdict)
+                cause = _kept(memory.shown.get(move), causes[0], of_flow.flow_never_ends)
                 if not _may_be_burst(inputs, key, row, flows[key].minimum, cause):
                     found[move] = cause
             elif fact is not None and polls >= AGREEING_POLLS:
@@ -330,10 +327,10 @@ def _gained(errors: float, before: float | None) -> float:
     return errors - before if errors >= before else errors
 
 
-def _kept(before: Stuck | None, cause: Cause, verdict: Verdict) -> Cause:
+def _kept(before: Stuck | None, cause: Cause, never_ends: bool | None) -> Cause:
     """Keep the throttle as the cause while it is unknown: one poll after a restart no inbound rate is known."""
     was_throttle = before is not None and before.cause is Cause.THROTTLE_BELOW_INBOUND
-    unsure = cause is Cause.NO_PROGRESS and verdict is Verdict.UNKNOWN
+    unsure = cause is Cause.NO_PROGRESS and never_ends is None
     return Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
 
 
@@ -342,7 +339,7 @@ def _stands_still(inputs: MoveProgress, key: FlowKey, row: int, together: Stall 
     limit = stall_limit(inputs.parameters.poll_interval, inputs.window(key))
     fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
     headroom = flow.headroom if flow is not None else None
-    gains = law.by_slope(inputs.measured[key].recent) is Verdict.CONVERGES
+    gains = law.gains_nothing(inputs.measured[key].recent) is False
     alone = single_stall_limit(limit, moving, float(fetch), headroom, inputs.gross(key))
     return is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key), gains=gains)
 
@@ -370,7 +367,7 @@ def _facts(inputs: MoveProgress, key: FlowKey) -> MoveFacts:
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
         aux_state_errors=values.get("build_remote_log_aux_state_errors_total", math.nan),
         # While its headroom is not known, the throttle is neither the cause nor ruled out.
-        verdict=Verdict.UNKNOWN if flow is not None and flow.headroom is None else inputs.verdict(key),
+        flow_never_ends=None if flow is not None and flow.headroom is None else inputs.flow_never_ends(key),
         throttle_may_lose=flow is None or flow.may_lose is not False,
     )
 

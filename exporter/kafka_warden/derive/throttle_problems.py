@@ -17,7 +17,6 @@ from kafka_warden.derive import throttle
 from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.etas import Load
 from kafka_warden.derive.lag import Lag
-from kafka_warden.derive.law import Verdict
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles, binding_limits, limit_column, throttled_rates
 from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named
@@ -69,15 +68,15 @@ def raised(state: Held, clock: float, grace: float = 0.0) -> float | None:
     return age if state.polls >= POLLS and age >= grace else None
 
 
-def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool | None:
+def below_inbound(limit: float, never_ends: bool | None, may_lose: bool | None) -> bool | None:
     """Whether a limit never lets its replicas catch up; None when unknown. docs/spec/throttle-law.md#never.
 
     A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: a flow that does not gain although the law
     says so has another cause.
     """
-    if verdict is Verdict.UNKNOWN:
+    if never_ends is None:
         return None
-    return may_lose if limit > 0 and verdict is Verdict.NEVER else False
+    return may_lose if limit > 0 and never_ends else False
 
 
 def differing(group: Ints, limit: Floats, counted: Bools) -> Bools:
@@ -169,7 +168,7 @@ def _blocked(facts: Facts, side: Side) -> Bools:
 def _below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
     """Find brokers and sides whose inbound rate exceeds what their limit lets through."""
     return {
-        (broker, side, Problem.BELOW_INBOUND): below_inbound(limit, load.verdict(load.measured), load.may_lose)
+        (broker, side, Problem.BELOW_INBOUND): below_inbound(limit, load.never_ends(load.measured), load.may_lose)
         for (broker, side), load in facts.sides.items()
         if load.limited is not False and (limit := facts.throttles.limit(broker, side)) is not None
     }
