@@ -128,20 +128,6 @@ class Problem(StrEnum):
     CLIENT_FETCH_QUOTA_ABOVE = "client_fetch_quota_above"
 
 
-def both(left: bool | None, right: bool | None) -> bool | None:
-    """Whether both hold: False if one does not, else unknown if one is."""
-    if left is False or right is False:
-        return False
-    return None if left is None or right is None else True
-
-
-def either(left: bool | None, right: bool | None) -> bool | None:
-    """Whether one holds: True if one does, else unknown if one is."""
-    if left or right:
-        return True
-    return None if left is None or right is None else False
-
-
 def is_binding(rate: float | None, quota: float) -> bool | None:
     """Whether a rate is at 0.95 of its quota or above; an unlimited quota holds nothing back, whatever the rate."""
     if quota == float("inf"):
@@ -154,7 +140,10 @@ def copy_held_back(rate: float | None, quota: float, overdue: bool | None) -> bo
 
     Needs no throttle bean, which vanishes after an hour without throttling (docs/spec/tiered.md#problems).
     """
-    return both(is_binding(rate, quota), overdue)
+    holds = (is_binding(rate, quota), overdue)
+    if False in holds:
+        return False
+    return None if None in holds else True
 
 
 def fetch_held_back(rate: float | None, quota: float, throttle: float | None) -> bool | None:
@@ -162,7 +151,7 @@ def fetch_held_back(rate: float | None, quota: float, throttle: float | None) ->
     if quota == float("inf"):
         return False
     # Without the bean the rate decides alone.
-    return either(is_binding(rate, quota), throttle > 0 if throttle is not None else False)
+    return (throttle is not None and throttle > 0) or is_binding(rate, quota)
 
 
 def copy_quota_below_segment(quota: float, segment_bytes: float, window: float) -> bool:
@@ -334,7 +323,7 @@ def _facts(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> dict[K
         if (quota := config.remote_copy_quota) is not None:
             below = copy_quota_below_segment(quota, largest, config.remote_copy_window)
             facts[broker, Problem.COPY_HELD_BACK] = copy_held_back(copied, quota, late)
-            facts[broker, Problem.COPY_QUOTA_BELOW_SEGMENT] = either(below, False if complete else None)
+            facts[broker, Problem.COPY_QUOTA_BELOW_SEGMENT] = below or (False if complete else None)
         if (quota := config.remote_fetch_quota) is not None:
             facts[broker, Problem.FETCH_HELD_BACK] = fetch_held_back(fetched, quota, throttle)
             facts[broker, Problem.CLIENT_FETCH_QUOTA_ABOVE] = client_fetch_quota_above(quota, rates)
