@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from kafka_warden.derive import Derived
 from kafka_warden.derive.stuck import STUCK_WAIT
 from kafka_warden.model import (
@@ -261,6 +263,12 @@ def test_beans_of_the_target_are_causes() -> None:
     assert cause(lambda _: 5.0) == "no_progress"
     assert cause(lambda poll: 5.0 if poll < 2 else 0.0) == "no_progress"
     assert cause(lambda poll: 5.0 + min(poll, 3), topics=got_on) == "no_progress"
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_limit_of_0_on_either_side_blocks(side: Side) -> None:
+    blocked = BLOCKED | limited(Limit(0.0, Origin.BROKER), [side])
+    assert of(judged(lambda _: STANDING, lambda _: blocked))[-1] == "throttle_blocked"
 
 
 def test_a_small_disk_does_not_hide_a_fact() -> None:

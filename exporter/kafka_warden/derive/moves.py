@@ -245,7 +245,6 @@ def _waiting(inputs: MoveProgress, flow: FlowKey, row: int, stuck: Stuck | None)
     _, topic, number, broker = inputs.keys[row]
     leader = flow.leader if flow.leader not in {UNKNOWN, NO_LISTENER} else None
     never, stalled = None if leader is None else inputs.never(flow, inputs.remaining[row]), inputs.stalls[row]
-    since = None if stuck is None else inputs.indexed.snapshot.clock - stuck.since
     return Move(
         row=row,
         topic=topic,
@@ -261,7 +260,7 @@ def _waiting(inputs: MoveProgress, flow: FlowKey, row: int, stuck: Stuck | None)
         never_ends=never,
         stalled=stalled.seconds if stalled is not None else None,
         stuck=None if stuck is None else stuck.cause,
-        lasting=stuck is not None and since is not None and has_lasted(stuck.cause, since),
+        lasting=stuck is not None and has_lasted(stuck.cause, inputs.indexed.snapshot.clock - stuck.since),
     )
 
 

@@ -17,7 +17,7 @@ from kafka_warden.derive.copy_rates import FLOWS, MOVES, Change, Measured, Minim
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Window
 from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.model import NO_LISTENER, SIDES, UNKNOWN, BrokerConfig, Parameters, Side, Source
+from kafka_warden.model import NO_LISTENER, UNKNOWN, BrokerConfig, Parameters, Source
 
 POLLS: Final = 3
 """No new minimum over three polls ..."""
@@ -98,9 +98,8 @@ class MoveFacts:
     dead_threads: float = 0.0
     aux_state_errors: float = 0.0
     """BuildRemoteLogAuxStateErrorsPerSec count gained by the target since the last new minimum."""
-    leader_limit: float = math.inf
-    """Effective limit of the leader where its list names the replica and it is not in sync, else `+inf`."""
-    follower_limit: float = math.inf
+    throttle_blocked: bool = False
+    """It is not in sync, and a limit of 0 holds it back."""
     flow_never_ends: bool | None = None
     """`law.never_ends`."""
     throttle_may_lose: bool = True
@@ -178,7 +177,7 @@ def holding(facts: MoveFacts) -> list[Cause]:
         (usable < facts.remaining_bytes, Cause.TARGET_DISK_TOO_SMALL),
         (facts.failed_partitions > 0 or facts.dead_threads > 0, Cause.FETCHER_FAILED),
         (facts.aux_state_errors > 0, Cause.AUX_STATE_ERROR),
-        (min(facts.leader_limit, facts.follower_limit) <= 0, Cause.THROTTLE_BLOCKED),
+        (facts.throttle_blocked, Cause.THROTTLE_BLOCKED),
         (facts.flow_never_ends and facts.throttle_may_lose, Cause.THROTTLE_BELOW_INBOUND),
         (facts.adding_in_isr, Cause.COPIED_NOT_COMPLETED),
     )
@@ -376,14 +375,13 @@ def _facts_of(
     inputs: MoveProgress, key: FlowKey, row: int, of_flow: MoveFacts, disks: Disks, *, complete: bool
 ) -> MoveFacts:
     """Add the facts of one replica; `complete` when all adding replicas of its partition are in the ISR."""
-    lagging = not inputs.indexed.snapshot.replicas.in_isr[row]
+    in_isr = inputs.indexed.snapshot.replicas.in_isr[row]
     return replace(
         of_flow,
         log_dir_online=not disks.lost(row, settled=inputs.settled(key)),
         usable_bytes=disks.usable(row),
         remaining_bytes=disks.arriving(row),
-        leader_limit=_binding(inputs, key, Side.LEADER, lagging=lagging),
-        follower_limit=_binding(inputs, key, Side.FOLLOWER, lagging=lagging),
+        throttle_blocked=not in_isr and 0 in inputs.changes[key].limits,
         adding_in_isr=complete,
     )
 
@@ -392,8 +390,3 @@ def _answers(inputs: MoveProgress, broker: int) -> bool:
     known = inputs.indexed.snapshot.brokers.get(broker)
     status = inputs.indexed.snapshot.status.get((Source.OFFSETS, str(broker)))
     return known is not None and known.active and (status is None or status.up)
-
-
-def _binding(inputs: MoveProgress, key: FlowKey, side: Side, *, lagging: bool) -> float:
-    limit = inputs.changes[key].limits[SIDES.index(side)] if lagging else None
-    return math.inf if limit is None else limit
