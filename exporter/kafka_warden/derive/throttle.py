@@ -73,11 +73,6 @@ def upper_bound(indexed: IndexedSnapshot, bytes_in: Floats, network: float) -> F
     return np.maximum(network - sums(indexed.host, led[partition], len(indexed.brokers)).values, 0.0)
 
 
-def share_of_network(network: float, fraction: float) -> float:
-    """The throttle that costs clients at most `fraction` of the network: KIP-73 Q&A 1."""
-    return network * fraction
-
-
 def largest_fetch(limit: Value, brokers: int, window: Value, network: float) -> Value:
     """Largest `replica.fetch.response.max.bytes` whose first responses pass within a window. KIP-73 Q&A 5.
 

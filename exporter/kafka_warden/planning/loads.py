@@ -151,10 +151,10 @@ class Goal:
 
     @property
     def most(self) -> float:
-        """Highest throttle that the share, or else the network, allows; `+inf` without a configured network."""
+        """Highest throttle that the share, or else the network, allows (KIP-73 Q&A 1); `+inf` if not configured."""
         if self.network is None:
             return math.inf
-        return throttle.share_of_network(self.network, 1.0 if self.share is None else self.share)
+        return self.network * (1.0 if self.share is None else self.share)
 
 
 @dataclass(frozen=True, slots=True)
