@@ -10,7 +10,7 @@ from typing import Final
 
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.damage import log_files
-from tests.cluster.page import Page
+from tests.cluster.page import Missed, Page, in_time
 from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar
 from tests.support.threads import repeating
 
@@ -66,22 +66,23 @@ class Follower:
         on_the_way: Collection[str] = (),
         timeout: float = SLOW_MACHINE,
     ) -> "Reached":
-        """Read every page until it is in a state; counted are the polls from the first one that shows the cause.
+        """Read every page until it is in a state; counted are the polls in time, from the first that shows the cause.
 
         Any other state than the one that it is in now, and those `on_the_way`, fails.
         """
-        first, polls, seen = None, 0, list[str]()
+        first, missed, seen = None, list[Missed](), list[str]()
         for page in self.sidecar.pages(timeout):
             now = self.state(page)
             seen.append(now)
             first = seen[0] if first is None else first
-            polls += 1 if polls or cause(page) else 0
-            if now == state and polls:
+            if missed or cause(page):
+                missed.append(page.down())
+            if now == state and missed:
                 break
             assert now in {first, state, *on_the_way}, f"on the way to {state or 'nothing'}: {in_short(seen)}"
         self.story += seen
-        print(f"{self.topic}-{self.partition} on {self.broker}: {in_short(seen)}: {polls} polls after its cause")
-        return Reached(page, polls)
+        print(f"{self.topic}-{self.partition} on {self.broker}: {in_short(seen)}: missed since its cause {missed}")
+        return Reached(page, in_time(missed))
 
     def stays(self, state: str, polls: int = 3) -> list[Page]:
         """The next pages, in each of which it is in that state and no other."""

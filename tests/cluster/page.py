@@ -1,6 +1,6 @@
 """A page of the sidecar, parsed with Prometheus' own client library."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +9,15 @@ from prometheus_client.parser import text_string_to_metric_families
 PREFIX = "kafka_warden_"
 
 Labels = frozenset[tuple[str, str]]
+Missed = set[tuple[str, str]]
+"""Sources and brokers that did not answer in a poll."""
 OWN = ("offsets", "log_dirs", "configs", "jmx")
 """Sources that ask every broker about itself."""
+
+
+def in_time(missed: Sequence[Missed]) -> int:
+    """How many polls had every source that the last one had, by what each missed: a busy machine is late with some."""
+    return sum(sources <= missed[-1] for sources in missed)
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Page:
         """Source and broker to whether it answered."""
         return {(labels["source"], labels["broker"]): value == 1 for labels, value in self._of("up")}
 
-    def down(self) -> set[tuple[str, str]]:
+    def down(self) -> Missed:
         return {key for key, answered in self.up().items() if not answered}
 
     def not_available(self) -> dict[tuple[str, str], str]:

@@ -25,7 +25,6 @@ DEADLINE = 0.9 * INTERVAL
 STOP_WITHIN = 5.0
 SLOW_MACHINE = float(os.environ.get("SIDECAR_SLOW_MACHINE", "60"))
 """Seconds to wait for anything that must happen; a machine with much else to do needs more."""
-SCRAPE_TIMEOUT = 10.0
 _LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
 
 
@@ -157,7 +156,7 @@ class Sidecar:
                 return _exchange(kept, path, self.headers)
             except (http.client.RemoteDisconnected, ConnectionError):
                 kept.close()
-        self._own.connection = made = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
+        self._own.connection = made = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SLOW_MACHINE)
         self._connections.append(made)
         return _exchange(made, path, self.headers)
 

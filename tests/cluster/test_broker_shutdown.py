@@ -19,7 +19,7 @@ def test_a_controlled_shutdown_is_shown(cluster: Cluster, tmp_path: Path) -> Non
         stopping = threading.Thread(target=cluster.stop, args=(2,))
         try:
             stopping.start()
-            sidecar.wait(lambda page: page.get("broker_state", broker=2, state="shutting_down"), timeout=30.0)
+            sidecar.wait(lambda page: page.get("broker_state", broker=2, state="shutting_down"))
         finally:
             cluster.resume(101)
             stopping.join()

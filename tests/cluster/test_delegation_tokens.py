@@ -70,8 +70,7 @@ def test_a_delegation_token_logs_in(cluster: Cluster, tmp_path: Path, capsys: py
     write_secret(file, client_properties(cluster, token, hmac, ' tokenauth="true"'))
     assert doctor.wrong() == {}
     with Sidecar(config, tmp_path) as sidecar:
-        page = sidecar.whole_page()
-        assert page.down() == set()
+        sidecar.whole_page()
         assert hmac not in sidecar.log
     config["history"] = {"kafka": {"topic": "secured"}}
     doctor.one("KW-CONFIG", "history.kafka.topic: the topic of the history cannot be used with a delegation token")

@@ -12,7 +12,7 @@ from sandbox.passwords import write_secret
 from tests.cluster.beans import logins
 from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_topic
 from tests.cluster.page import Page
-from tests.cluster.sidecar import Sidecar, configuration
+from tests.cluster.sidecar import SLOW_MACHINE, Sidecar, configuration
 
 pytestmark = pytest.mark.cluster
 
@@ -71,7 +71,7 @@ def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: 
         assert page.errors("metadata").keys() <= {"auth", "timeout"}
         assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
         # An attempt that timed out is made again, until each broker has refused once.
-        wait_for(lambda: _polls_without_attempt(scram, sidecar), 50.0, f"{POLLS} polls without an attempt")
+        wait_for(lambda: _polls_without_attempt(scram, sidecar), SLOW_MACHINE, f"{POLLS} polls without an attempt")
         assert logins(scram, "failed-authentication") > before
         write_secret(file, scram.secret_file("monitor").read_text())
         sidecar.wait_ready()
@@ -147,5 +147,5 @@ def _polls_without_attempt(cluster: Cluster, sidecar: Sidecar) -> bool:
 
 
 def _wait_for_errors(sidecar: Sidecar, source: str, reason: str, count: float) -> Page:
-    wait_for(lambda: sidecar.scrape().errors(source).get(reason, 0) >= count, 60.0, f"{count} times {reason}")
+    wait_for(lambda: sidecar.scrape().errors(source).get(reason, 0) >= count, SLOW_MACHINE, f"{count} times {reason}")
     return sidecar.scrape()

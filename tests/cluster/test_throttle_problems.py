@@ -13,7 +13,7 @@ import pytest
 from sandbox import Cluster, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from sandbox.damage import rotten
-from tests.cluster.page import Page
+from tests.cluster.page import Page, in_time
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, problems, watching
 from tests.support.topics import fill
 
@@ -157,7 +157,7 @@ def test_a_throttle_that_stays_after_its_move(cluster: Cluster, tmp_path: Path) 
         watch.problems = left | idle
         watch.until(lambda page: problems(page) == idle, "idle rates")
         cluster.admin.clear_throttle(["over"])
-        assert watch.until(lambda page: not problems(page), "all is cleared") <= 1 + STARTING
+        assert in_time(watch.until(lambda page: not problems(page), "all is cleared")) <= 1 + STARTING
         watch.problems = set()
         watch.for_polls(POLLS, "nothing comes back")
 
@@ -225,11 +225,11 @@ def _raised(watch: Watch, what: str, change: Callable[[], None], back: Callable[
     change()
     watch.problems = expected
     polls = watch.until(lambda page: problems(page) == expected, what)
-    assert polls + STARTING >= POLLS
-    assert polls <= POLLS + STARTING
+    assert len(polls) + STARTING >= POLLS
+    assert in_time(polls) <= POLLS + STARTING
     watch.for_polls(1, "it lasts")
     assert problems(watch.page) == expected
     back()
     polls = watch.until(lambda page: not problems(page), f"no longer: {what}")
-    assert polls <= 1 + STARTING
+    assert in_time(polls) <= 1 + STARTING
     watch.problems = set()

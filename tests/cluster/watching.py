@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox import Cluster
-from tests.cluster.page import Page
+from tests.cluster.page import Missed, Page, in_time
 from tests.cluster.sidecar import Sidecar, configuration
 
 LONG_ENOUGH = 120.0
@@ -55,34 +55,34 @@ class Watch:
     _raised: set[Problem] = field(default_factory=set)
     _ended: set[Problem] = field(default_factory=set)
 
-    def until(self, predicate: Callable[[Page], object], what: str, timeout: float = LONG_ENOUGH) -> int:
-        """Look at every page of polls that begin from now on, until one is as wanted; return the number of pages."""
-        count = 0
+    def until(self, predicate: Callable[[Page], object], what: str, timeout: float = LONG_ENOUGH) -> list[Missed]:
+        """Look at every page of polls that begin from now on, until one is as wanted; return what each poll missed."""
+        missed: list[Missed] = []
         try:
             for page in self.sidecar.pages(timeout):
                 self.page = page
-                count += 1
+                missed.append(page.down())
                 self.look(page)
                 if predicate(page):
-                    print(f"{what}: after {count} polls")
-                    return count
+                    print(f"{what}: after {len(missed)} polls")
+                    return missed
         except AssertionError as error:
             raise AssertionError(f"waiting for: {what}; {causes(self.page)}, {problems(self.page)}; {error}") from error
         raise AssertionError("the pages came to an end")
 
     def until_stuck(self, visible: Callable[[Page], object], wanted: Mapping[Move, str], what: str) -> int:
-        """The same until moves are stuck; return in how many polls, that one included, it was visible."""
-        seen = 0
+        """The same until moves are stuck; return in how many polls in time, that one included, it was visible."""
+        missed: list[Missed] = []
 
         def stuck(page: Page) -> bool:
-            nonlocal seen
-            seen += bool(seen or visible(page))
+            if missed or visible(page):
+                missed.append(page.down())
             found = causes(page)
             return all(found.get(move) == cause for move, cause in wanted.items())
 
         self.until(stuck, what)
-        print(f"{what}: in poll {seen} of those that could see it")
-        return seen
+        print(f"{what}: in poll {in_time(missed)} of those that could see it")
+        return in_time(missed)
 
     def for_polls(self, count: int, what: str) -> None:
         left = iter(range(count - 1, -1, -1))
