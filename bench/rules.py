@@ -50,8 +50,7 @@ def serving(page_at: Callable[[str], str]) -> Iterator[int]:
         body = page_at(request.path).encode()
         return 200 if body else 503, {"Content-Type": "text/plain; version=0.0.4"}, body
 
-    with Server(bytes) as server:
-        server.reply = reply
+    with Server(reply) as server:
         yield server.server_port
 
 

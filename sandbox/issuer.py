@@ -30,8 +30,7 @@ class Issuer(Server):
     """
 
     def __init__(self, *clients: str) -> None:
-        super().__init__(bytes)
-        self.reply = self._reply
+        super().__init__(self._reply)
         self.clients = {client: new_password() for client in clients}
         self.lifetime = 3600.0
         self.audience = AUDIENCE

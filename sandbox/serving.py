@@ -14,20 +14,16 @@ Reply = tuple[int, Mapping[str, str], bytes]
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers every request with 200 while its block lasts.
+    """Answers requests while its block lasts.
 
     Args:
-        answer: Takes the body of a request and returns that of the answer; called on threads.
+        answer: Takes a request and its body, and returns the answer, or the body of one with status 200; called on
+            threads. May be set later, too.
     """
 
-    def __init__(self, answer: Callable[[bytes], bytes]) -> None:
+    def __init__(self, answer: Callable[[http.server.BaseHTTPRequestHandler, bytes], Reply | bytes]) -> None:
         super().__init__((LOOPBACK, 0), _Handler)
         self.answer = answer
-        self.reply: Callable[[http.server.BaseHTTPRequestHandler, bytes], Reply] = lambda _, body: (
-            200,
-            {"Content-Type": "text/plain; version=0.0.4"},
-            self.answer(body),
-        )
         self.address = f"{LOOPBACK}:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
@@ -52,7 +48,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         given = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        status, headers, body = self.server.reply(self, given)
+        answer = self.server.answer(self, given)
+        page = 200, {"Content-Type": "text/plain; version=0.0.4"}, answer
+        status, headers, body = page if isinstance(answer, bytes) else answer
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)

@@ -58,7 +58,7 @@ class Webhook(Server):
         file.write_text(yaml.safe_dump(document), encoding="utf-8")
         return file
 
-    def _receive(self, body: bytes) -> bytes:
+    def _receive(self, _: object, body: bytes) -> bytes:
         sent = json.loads(body)
         labels = tuple(alert["labels"] for alert in sent["alerts"])
         self.received.append(Notification(sent["receiver"], labels))

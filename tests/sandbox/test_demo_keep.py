@@ -130,7 +130,7 @@ def test_data_of_a_running_prometheus_is_kept_at_a_signal(tmp_path: Path) -> Non
 
     def interrupted() -> None:
         with (
-            Server(lambda _: f"{metric} 1\n".encode()) as page,
+            Server(lambda *_: f"{metric} 1\n".encode()) as page,
             Recorder(folder, directory, "demo", 0.5, print) as recorder,
             Prometheus(directory, [page.address], rules, scrape_interval=0.5) as prometheus,
         ):

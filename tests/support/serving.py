@@ -64,6 +64,5 @@ def answering(answers: Mapping[str, bytes], status: int = 200, **headers: str) -
         seen.append((path, dict(request.headers)))
         return status if path in answers else 404, headers, answers.get(path, b"")
 
-    with Server(bytes) as server:
-        server.reply = reply
+    with Server(reply) as server:
         yield f"http://{server.address}", seen

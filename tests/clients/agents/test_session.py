@@ -46,7 +46,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(lambda _: PAGE) as server:
+    with Server(lambda *_: PAGE) as server:
         yield server
 
 
@@ -88,7 +88,7 @@ class Held:
         self.targets = [replace(target(server.address), key=f"broker {number}") for number in range(agents.AT_ONCE * 3)]
         server.answer = self._answer
 
-    def _answer(self, _: bytes) -> bytes:
+    def _answer(self, *_: object) -> bytes:
         self.requests += 1
         self.release.wait(WITHIN)
         return PAGE
@@ -117,7 +117,7 @@ def test_an_agent_is_asked_once_a_minute(
     one: JmxTarget, asked: AgentSession, server: Server, clock: VirtualClock
 ) -> None:
     pages = [PAGE, PAGE.replace(b"4", b"5")]
-    server.answer = lambda _: pages.pop(0)
+    server.answer = lambda *_: pages.pop(0)
     first = ask(asked, one)
     clock.advance(agents.EVERY - 1)
     assert (number(first), ask(asked, one)) == (4, first)
@@ -130,7 +130,7 @@ def test_a_slow_agent_is_asked_less_often(
 ) -> None:
     """It took 2 s, so 100 s pass."""
 
-    def slow(_: bytes) -> bytes:
+    def slow(*_: object) -> bytes:
         clock.advance(2)
         return PAGE
 
@@ -316,7 +316,7 @@ def test_a_failure_is_no_reason_for_a_long_pause(
 ) -> None:
     pages: list[float] = []
 
-    def broken(_: bytes) -> bytes:
+    def broken(*_: object) -> bytes:
         pages.append(clock.monotonic())
         return b"<html>"
 
@@ -336,7 +336,7 @@ def test_a_failure_is_no_reason_for_a_long_pause(
 
 def test_a_large_answer(asked: AgentSession, one: JmxTarget, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "MOST_PAGE", 1000)
-    server.answer = lambda _: PAGE * 1000
+    server.answer = lambda *_: PAGE * 1000
     answer = ask(asked, one)
     assert isinstance(answer, TooLargeError)
     assert (answer.__traceback__, answer.__context__) == (None, None), "their frames would keep what was read"
@@ -360,7 +360,7 @@ def test_nothing_listens(asked: AgentSession, clock: VirtualClock) -> None:
 
 
 def test_nothing_listens_where_an_agent_did(asked: AgentSession, clock: VirtualClock) -> None:
-    with Server(lambda _: PAGE) as server:
+    with Server(lambda *_: PAGE) as server:
         one = target(server.address)
         assert number(ask(asked, one)) == 4
     clock.advance(agents.EVERY)
@@ -389,7 +389,7 @@ def test_a_server_that_speaks_otherwise(said: bytes) -> None:
 def test_https(tmp_path: Path) -> None:
     authority, stranger = Authority(tmp_path / "a", "authority"), Authority(tmp_path / "b", "stranger")
     own = authority.issue("agent", "agent", HERE)
-    with Server(lambda _: PAGE) as server:
+    with Server(lambda *_: PAGE) as server:
         server.use(own.certificate, own.key)
         for trusted, error in ((authority, None), (stranger, TlsError)):
             context = JmxTlsConfig(trusted.certificate, None, None, registry=True).context
