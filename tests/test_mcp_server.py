@@ -18,9 +18,12 @@ from kafka_warden.views.specs import TABLES
 from tests.support import status_rows
 from tests.support.asking import views_of
 from tests.support.scripted import ScriptedCluster
-from tests.web.conftest import Served
+from tests.web.conftest import Served, authority, serve
 
-ROOT = Path(__file__).parents[2]
+__all__ = ["authority", "serve"]
+"""Fixtures of the web server."""
+
+ROOT = Path(__file__).parents[1]
 TOOLS = ["problems", "explain_move", "explain_replica", "table", "runbook", "plan"]
 PASSWORD = "canary-Tr0ub4dor"
 Use = Callable[[Client], Awaitable[Any]]
