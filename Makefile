@@ -157,9 +157,10 @@ stuck: tools setup ## time until /metrics shows a stuck move; 15 minutes
 verdict: tools setup ## the verdict by time against the brokers' ISR through pauses and a kill; 5 minutes
 	$(VENV)/python -m bench.verdict $(ARGS)
 
-fuzz: setup ## new replies, polls, configuration, web requests and history, until a finding or Ctrl-C: ARGS="-k replies"
-	@for ((seed = 10000; ; seed += 10000)); do \
-		FUZZ_SEED=$$seed $(VENV)/python -m pytest -q tests/test_fuzz.py $(ARGS) || exit; done
+fuzz: setup ## new replies, polls, configuration, web requests and history, until a finding or Ctrl-C: ROUNDS=10 ARGS="-k replies"
+	@for ((round = 1; round <= $(or $(ROUNDS),round); round++)); do \
+		export FUZZ_SEED=$$((RANDOM << 15 | RANDOM)); echo "round $$round: FUZZ_SEED=$$FUZZ_SEED"; \
+		$(VENV)/python -m pytest -q tests/test_fuzz.py $(ARGS) || exit; done
 
 scale: setup ## CPU of evaluation on generated clusters of up to 200,000 partitions, then whole polls of scripted brokers
 	$(VENV)/python -m bench.scale $(ARGS)
