@@ -176,6 +176,27 @@ def test_blocked(side: str, broker: int) -> None:
     assert watch.problems(moving(), **tool()) == set()
 
 
+def test_a_leader_that_does_not_answer_for_two_polls_ends_no_problem() -> None:
+    """Without its end nothing shows whether its followers are behind: the age goes on. The third poll ends it."""
+    watch = Watch()
+    blocked, silent = tool(rate=0.0), moving(silent=(1,))
+    watch.problems(moving(), polls=4, **blocked)
+    ages = [watch.see(topics, **blocked).throttling.problems for topics in (silent, silent, moving())]
+    assert [set(each.values()) for each in ages] == [{40.0}, {50.0}, {60.0}]
+    assert watch.problems(silent, polls=3, **blocked) == set()
+
+
+def test_a_leader_that_does_not_answer_does_not_end_a_held_original() -> None:
+    watch = Watch()
+    watch.problems(moving(), polls=4, broker_beans=BUSY, **tool())
+    out = moving(out=(2,), end=300_000, lag={2: 500, 3: 100_000})
+    silent = moving(out=(2,), silent=(1,), end=300_000, lag={2: 500, 3: 100_000})
+    held = watch.problems(out, polls=3, broker_beans=BUSY, **tool())
+    assert {problem for _, _, problem in held} == {"holds_original"}
+    assert watch.problems(silent, polls=2, broker_beans=BUSY, **tool()) == held
+    assert watch.problems(out, broker_beans=BUSY, **tool()) == held
+
+
 def test_blocked_everywhere_is_nothing_but_blocked() -> None:
     raised = Watch().problems(moving(), polls=3, **tool(rate=0.0))
     assert raised == of("blocked", (1, "leader"), (3, "follower"))

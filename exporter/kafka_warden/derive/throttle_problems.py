@@ -131,6 +131,8 @@ class Facts:
     """(B,) NaN is unknown, `+inf` unlimited."""
     behind: Bools
     """(R,) followers that are below the end of their leader one poll ago."""
+    unsure: Bools
+    """(R,) followers of which that is not known, as the leader does not answer."""
     moving: Bools
     """(P,) a replica is being added."""
     active: Bools
@@ -155,14 +157,18 @@ class Facts:
         return hit
 
 
-def _blocked(facts: Facts, side: Side) -> Bools:
-    """(B,) limits of 0 that hold back a follower which is behind."""
-    rows = facts.throttles.held[side] & facts.behind
+def _blocked(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
+    """Find limits of 0 that hold back a follower which is behind."""
+    held = facts.throttles.held[side]
     if side is Side.LEADER:
         # A leader holds back only followers that are not in sync.
-        rows &= ~facts.indexed.snapshot.replicas.in_isr
-    zero: Bools = facts.limits[side] == 0
-    return zero & facts.brokers_of(rows, side)
+        held = held & ~facts.indexed.snapshot.replicas.in_isr
+    behind, unsure = (facts.brokers_of(held & rows, side) for rows in (facts.behind, facts.unsure))
+    found = np.flatnonzero((facts.limits[side] == 0) & (behind | unsure))
+    return {
+        (broker, side, Problem.BLOCKED): certain or None
+        for broker, certain in zip(facts.indexed.brokers[found].tolist(), behind[found].tolist(), strict=True)
+    }
 
 
 def _below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
@@ -181,15 +187,16 @@ def _holds_original(facts: Facts, side: Side, in_sync: Bools) -> dict[ProblemKey
     seconds, and meanwhile the limit of the other side holds the replica back.
     """
     replicas = facts.indexed.snapshot.replicas
-    out = in_sync & facts.throttles.held[side] & facts.behind & ~replicas.in_isr & ~replicas.adding
+    out = in_sync & facts.throttles.held[side] & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
     out &= ~replicas.offline & (replicas.end != UNKNOWN)
     limits, brokers = facts.limits[side], facts.indexed.brokers
     binding = binding_limits(facts.indexed, limits, throttled_rates(facts.indexed, side))
-    held_back = facts.brokers_of(out, side)
+    behind, unsure = (facts.brokers_of(out & rows, side) for rows in (facts.behind, facts.unsure))
+    found = np.flatnonzero(behind | unsure)
     return {
-        (broker, side, Problem.HOLDS_ORIGINAL): binds or None
-        for broker, binds in zip(brokers[held_back].tolist(), binding[held_back].tolist(), strict=True)
+        (broker, side, Problem.HOLDS_ORIGINAL): certain or None
+        for broker, certain in zip(brokers[found].tolist(), (behind & binding)[found].tolist(), strict=True)
     }
 
 
@@ -341,6 +348,7 @@ def derive_problems(
         named=named,
         limits={side: limit_column(indexed, throttles.limits, side) for side in (*SIDES, Side.LOG_DIRS)},
         behind=lag.shown & (lag.messages > 0),
+        unsure=lag.shown & (lag.messages == UNKNOWN),
         moving=moving,
         active=active,
         taking_part=indexed.hosted(active[replicas.partition]) > 0,
@@ -389,13 +397,12 @@ def _evaluate(facts: Facts, in_sync: Mapping[Side, Bools]) -> dict[ProblemKey, b
         limit, named = facts.limits[side], facts.named[side]
         unlisted = list_without_rate(limit, named.one_by_one, named.by_wildcard)
         columns += [
-            (side, Problem.BLOCKED, _blocked(facts, side)),
             (side, Problem.UNEVEN, _uneven(facts, side)),
             (side, Problem.LOPSIDED, _half_throttled(facts, side) | unlisted),
             (side, Problem.FETCH_SIZE, _fetch_size(facts, side)),
             (side, Problem.IDLE_RATE, np.isfinite(limit) & ~facts.taking_part & unused),
         ]
-        found |= _left_behind(facts, side) | _holds_original(facts, side, in_sync[side])
+        found |= _blocked(facts, side) | _left_behind(facts, side) | _holds_original(facts, side, in_sync[side])
     # There are no lists for moves between log directories.
     limit, moves = facts.limits[Side.LOG_DIRS], [moving.broker for moving in snapshot.future_replicas]
     answering = np.isin(facts.indexed.brokers, [directory.broker for directory in snapshot.log_dirs])
