@@ -201,6 +201,37 @@ def test_another_leader_restarts_the_clock(silent: bool) -> None:
     assert seen[ODD + 2].moves[0].stalled == 0.0
 
 
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("silent", [(), (2,)])
+def test_a_log_that_begins_again_restarts_the_clock(silent: tuple[int, ...], compacted: bool) -> None:
+    """The target lost its disk, or the move was cancelled and started again between two polls."""
+
+    def make(number: int) -> Snapshot:
+        copied = (number - ODD if number > ODD else 30 + number if number < ODD else 0) * 100_000
+        target = Partition(replicas=(1, 2), adding=(2,), end=10**7, lag={2: 10**7 - copied})
+        return answered(number, replace(target, silent=silent if number == ODD else ()), compacted=compacted)
+
+    seen = judged(make)
+
+    assert remaining(seen)[ODD - 1] == 650
+    assert remaining(seen)[ODD + 1 :] == [1000 - 10 * (number - ODD) for number in POLLS[ODD + 1 :]]
+    assert stuck(seen) == []
+    assert seen[ODD + 1].moves[0].stalled == seen[-1].moves[0].stalled == 0.0
+    assert known(seen[-1].totals.eta) == pytest.approx(870, rel=0.1)
+
+
+def test_a_log_that_was_truncated_at_an_election_restarts_no_clock() -> None:
+    """A new epoch of the same leader: the move stands still from the first poll on."""
+
+    def make(number: int) -> Snapshot:
+        target = Partition(replicas=(1, 2), adding=(2,), epoch=int(number >= ODD), end=10**6)
+        return answered(number, replace(target, lag={2: 500_000 + 10 * (number >= ODD)}))
+
+    seen = judged(make)
+
+    assert seen[-1].moves[0].stalled == STEP * POLLS[-1]
+
+
 def test_another_leader_restarts_no_other_clock() -> None:
     still = replace(
         led_by(1, 0, 0), replicas=(1, 4), adding=(4,), lag={4: 600_000}, sizes={1: 100_000_000, 4: 40_000_000}

@@ -180,11 +180,16 @@ class Adding:
     bytes: Floats
     """Bytes that each lacks, NaN where unknown."""
     estimate_reset: Bools
-    """Another leader, or another estimate, than in the previous poll: the bytes are not comparable."""
+    """Another leader, log or estimate than in the previous poll: the bytes are not comparable."""
 
 
 def estimate_remaining(
-    indexed: IndexedSnapshot, lacking: Longs, average: Floats, compacted: Bools, before: RemainingEstimate
+    indexed: IndexedSnapshot,
+    lacking: Longs,
+    average: Floats,
+    compacted: Bools,
+    restarted: Bools,
+    before: RemainingEstimate,
 ) -> tuple[RemainingEstimate, Adding]:
     """Estimate the bytes that adding replicas lack. docs/spec/moves.md#bytes-to-copy.
 
@@ -193,13 +198,14 @@ def estimate_remaining(
     excludes the change by cleaning, which is no progress.
 
     `lacking` (R,) are the offsets that each replica must copy, `average` (P,) bytes per offset of the leader's log.
+    `restarted` (R,): the log is not the one of the previous poll.
     """
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     rows = np.flatnonzero(replicas.adding & ~indexed.is_leader)
     partition = replicas.partition[rows]
     of, led = before.leader[rows], partitions.leader_row[partition] != UNKNOWN
     leader = np.where(led, partitions.leader[partition], of)
-    other = (of != UNKNOWN) & (of != leader)
+    other = (of != UNKNOWN) & ((of != leader) | restarted[rows])
     known = np.where(other, np.nan, before.per_offset[rows])
     leader_row, sized_at, clock = partitions.leader_row[partition], replicas.sized_at, indexed.snapshot.clock
     size, leader_size = replicas.size[rows], replicas.size[leader_row]
@@ -295,7 +301,9 @@ def derive_lag(
     # The start is from a later answer than the end: records may have been deleted in between.
     held = np.where((leader_end == UNKNOWN) | (first == UNKNOWN), UNKNOWN, np.maximum(leader_end - first, 0))
     lacking = to_copy(found.values, held)
-    estimate, adding = estimate_remaining(indexed, lacking, per_offset, compacted, estimate)
+    # A disk was replaced, or the move was cancelled and started again. An election truncates, which is no new log.
+    restarted = (replicas.end != UNKNOWN) & (replicas.end < known_end) & ~elected[replicas.partition]
+    estimate, adding = estimate_remaining(indexed, lacking, per_offset, compacted, restarted, estimate)
     lag_bytes = offsets_to_bytes(lacking, per_offset[replicas.partition])
     lag_bytes[adding.rows] = adding.bytes
     estimate_reset = np.zeros(len(replicas), bool)
