@@ -96,7 +96,7 @@ LEFT_OUT = {
     "derived.lag.estimate": "state of a fold, which a replay computes again",
     "derived.throttles.limits": "equal to `configs.broker_config.limits`",
     "derived.throttles.lists": "parsed from `configs.topic_config`",
-    "derived.throttles.known_lists": "topics with `configs.topic_config`",
+    "derived.throttles.lists_known_by_topic": "topics with `configs.topic_config`",
     "derived.throttles.held": "computed from `replicas.leader_listed` and `replicas.follower_listed`",
     "derived.throttles.last_held": "the same by the last known lists, which a replay has in its memory",
     "derived.throttles.lasting": "the headroom at mean inbound rates, which a replay computes again",

@@ -137,7 +137,7 @@ def hold_as_before(indexed: IndexedSnapshot, throttles: Throttles, before: Mappi
     if throttles.lists_known:
         return throttles
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
-    unknown = partitions.reassigning & ~throttles.known_lists[partitions.topic]
+    unknown = partitions.reassigning & ~throttles.lists_known_by_topic[partitions.topic]
     flows = {move: flow for flow, change in before.items() for move in change.moves}
     held = {side: column.copy() for side, column in throttles.held.items()}
     for row in np.flatnonzero(unknown[replicas.partition]).tolist():

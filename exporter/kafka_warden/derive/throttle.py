@@ -17,8 +17,8 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle_lists import (
     ThrottledReplicas,
     held_rows,
-    known_lists,
     listed_replicas,
+    lists_known_by_topic,
     lists_of_side,
 )
 from kafka_warden.model import SIDES, UNKNOWN, Bools, BrokerConfig, Floats, Ints, Limit, Side
@@ -106,7 +106,7 @@ class Throttles:
     """By broker id; brokers whose configuration was never read are missing."""
     lists: dict[Side, dict[int, ThrottledReplicas]]
     """By topic index, without empty lists."""
-    known_lists: Bools
+    lists_known_by_topic: Bools
     """(T,) topics whose lists are known."""
     lists_known: Annotated[bool, "all throttled lists are known"]
     listed: dict[Side, Bools]
@@ -143,8 +143,8 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     lists = {side: lists_of_side(indexed, side) for side in SIDES}
     listed = {side: listed_replicas(indexed, lists[side]) for side in SIDES}
     # A topic with unknown lists may name any replica: then neither a count nor a floor is known.
-    topics_known = known_lists(indexed)
-    lists_known = bool(topics_known.all())
+    by_topic = lists_known_by_topic(indexed)
+    lists_known = bool(by_topic.all())
     known = np.float64(0 if lists_known else math.nan)
     held = held_rows(indexed, listed)
     floor = {side: column + known for side, column in floors(indexed, listed, bytes_in).items()}
@@ -152,7 +152,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     return Throttles(
         limits=limits,
         lists=lists,
-        known_lists=topics_known,
+        lists_known_by_topic=by_topic,
         lists_known=lists_known,
         listed=listed,
         held=held,

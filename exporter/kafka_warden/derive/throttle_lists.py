@@ -71,7 +71,7 @@ def lists_of_side(indexed: IndexedSnapshot, side: Side) -> dict[int, ThrottledRe
     return found
 
 
-def known_lists(indexed: IndexedSnapshot) -> Bools:
+def lists_known_by_topic(indexed: IndexedSnapshot) -> Bools:
     """(T,) topics whose lists are known."""
     return np.array([name in indexed.snapshot.topic_configs for name in indexed.snapshot.topics], bool)
 
@@ -137,7 +137,7 @@ def derive_named(
     known: Bools,
     memory: ListsMemory,
 ) -> tuple[ListsMemory, dict[Side, Named]]:
-    """Find which brokers the lists of both sides name; `listed` (R,) are the replicas. `known`: of `known_lists`."""
+    """Find the brokers that the lists of both sides name. `listed`: (R,) replicas. `known`: (T,) topics."""
     named = {side: _named(indexed, lists[side], listed, side, memory) for side in SIDES}
     unknown = {_key(indexed, index, side) for side in SIDES for index in np.flatnonzero(~known).tolist()}
     kept = ListsMemory(

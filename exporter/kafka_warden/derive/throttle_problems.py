@@ -333,7 +333,9 @@ def derive_problems(
     parameters: Parameters,
 ) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
     """Return the memory, and the age in seconds of every problem that is raised, by broker and side."""
-    lists, named = derive_named(indexed, throttles.lists, throttles.listed, throttles.known_lists, memory.lists)
+    lists, named = derive_named(
+        indexed, throttles.lists, throttles.listed, throttles.lists_known_by_topic, memory.lists
+    )
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
     listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
@@ -369,7 +371,7 @@ def _in_sync(facts: Facts, side: Side, before: Bools) -> Bools:
     """(R,) replicas that were in the ISR since they are throttled: the next state of a fold."""
     replicas, partitions = facts.indexed.snapshot.replicas, facts.indexed.snapshot.partitions
     # A list that is not known ends nothing, either.
-    kept = before & ~facts.throttles.known_lists[partitions.topic][replicas.partition]
+    kept = before & ~facts.throttles.lists_known_by_topic[partitions.topic][replicas.partition]
     rows = np.flatnonzero(facts.throttles.held[side])
     # A limit that cannot be read at present ends nothing.
     throttled = ~np.isposinf(facts.limit_of_rows(side, rows))
