@@ -65,6 +65,15 @@ def test_sizes_and_the_quota_window_are_unknown_after_three_minutes(polled: Poll
         assert (snapshot.controller_window is None) == (number > 18)
 
 
+def test_log_starts_are_unknown_after_three_minutes(polled: Polling) -> None:
+    """Those of the leaders on the broker that does not answer; the others are answered with the sizes."""
+    led = (polled.poll().partitions.leader == 2).tolist()
+    assert any(led)
+    polled.brokers.rule(2, "DescribeLogDirs", error=41)
+    known = [(polled.poll().partitions.start != UNKNOWN).tolist() for _ in range(18)]
+    assert known == [[True] * len(led)] * 17 + [[not each for each in led]]
+
+
 def test_without_an_answer_there_is_no_snapshot_and_every_source_is_down(polled: Polling) -> None:
     polled.poll()
     polled.brokers.each("refuse")

@@ -110,12 +110,7 @@ class Poller:
             self._state.book.fail_others(metadata.fault, spared=(Source.METADATA, Source.JMX))
         if self.jmx is not None:
             self.jmx.keep(beans, self._state.answers, self._state.book)
-        interval = max(interval, self._state.settings.interval)
-        if asked.layout is not None:
-            oldest, slow = self._oldest(asked, interval)
-            self._state.answers.columns.expire(slow)
-            self._state.images.expire(oldest)
-        self._last = self._result(now, asked, interval)
+        self._last = self._result(now, asked, max(interval, self._state.settings.interval))
         return self._last
 
     def configure(self, settings: PollerSettings, kafka: KafkaClientSettings | None, jmx: JmxQuestions | None) -> None:
@@ -184,11 +179,6 @@ class Poller:
         started = self.jmx.start(self._state.answers.brokers, asked.controller, asked.deadline_at, before)
         return () if started is None else (started,)
 
-    def _oldest(self, asked: PollContext, interval: float) -> tuple[float, float]:
-        """Return since when answers count, and since when those to questions that are asked less often."""
-        longest = max(interval, self._state.settings.slow, self._state.settings.log_dirs)
-        return asked.clock - SHOWN_FOR * interval, asked.clock - SHOWN_FOR * longest
-
     def _result(self, now: float, asked: PollContext, interval: float) -> PollResult:
         settings, answers, book = self._state.settings, self._state.answers, self._state.book
         layout, rows, clock = asked.layout, answers.rows, asked.clock
@@ -206,7 +196,11 @@ class Poller:
         }
         if layout is None or rows is None:
             return PollResult(**learned)
-        oldest, slow = self._oldest(asked, interval)
+        # Since when answers count, and since when those to questions that are asked less often.
+        longest = max(interval, settings.slow, settings.log_dirs)
+        oldest, slow = clock - SHOWN_FOR * interval, clock - SHOWN_FOR * longest
+        answers.columns.expire(slow)
+        self._state.images.expire(oldest)
         # Old reassignments mark replicas, too: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)

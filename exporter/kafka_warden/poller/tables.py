@@ -65,11 +65,12 @@ class Columns:
         self.start[rows] = starts[rows]
 
     def expire(self, oldest: float) -> None:
-        """Drop the sizes that were answered before a monotonic time."""
+        """Drop the sizes that were answered before a monotonic time, and the starts, which were asked with them."""
         old = (self.size != UNKNOWN) & (self.sized_at < oldest)
         if old.any():
             self._own()
-            self.size[old], self.sized_at[old] = NEW["size"], NEW["sized_at"]
+            for name in ("size", "sized_at", "start"):
+                getattr(self, name)[old] = NEW[name]
 
     def lead(self, rows: Longs) -> None:
         """Drop the log starts of replicas that lead from now on: they were last asked when they last led, if ever."""
