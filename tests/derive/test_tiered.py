@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kafka_warden.catalogue import Build, ExporterState, View
+from kafka_warden.catalogue.tiered import TIERED
 from kafka_warden.derive import Derived
 from kafka_warden.derive.tiered import Problem
 from kafka_warden.model import (
@@ -14,6 +16,7 @@ from kafka_warden.model import (
     UNKNOWN,
     UNLIMITED,
     BrokerConfig,
+    PollResult,
     ProcessBeans,
     QuotaEntity,
     Snapshot,
@@ -104,6 +107,25 @@ def test_topics_without_remote_storage_have_no_values() -> None:
     derived = judge(snapshot({"local": [led()], "remote": [led(tiered=499)]}, topic_configs=configs))
     assert derived.tiered.overdue.tolist() == pytest.approx([math.nan, 40_000], nan_ok=True)
     assert derived.tiered.stalled.tolist() == pytest.approx([math.nan, 0], nan_ok=True)
+
+
+def test_topics_without_series_are_one_series_of_those_that_are_copied() -> None:
+    """The alert on copies that fall behind needs them, too. Only a part of them that is copied may hide it."""
+
+    def read(name: str, **behind: Partition) -> dict[tuple[str, ...], float]:
+        configs = {topic: TopicConfig() if topic == "local" else REMOTE for topic in behind if topic != "unread"}
+        topics = {topic: [partition] for topic, partition in behind.items()}
+        derived = judge(*(snapshot(topics, clock=clock, topic_configs=configs) for clock in (0.0, 10.0)))
+        may = np.array([topic == "named" for topic in derived.indexed.snapshot.topics])
+        view = View(derived, ExporterState(PollResult(), Build("0", "0", "3")), may)
+        found = next(metric for metric in TIERED if metric.name == f"topic_remote_copy_{name}").read(view)
+        return {labels: value for labels, value in found if not math.isnan(value)}
+
+    hidden = {"a": led(tiered=499), "b": led(tiered=NOTHING_TIERED), "local": led(), "unread": led()}
+    assert read("overdue_bytes", named=led(tiered=799), **hidden) == {("",): 130_000, ("named",): 10_000}
+    assert read("stalled_seconds", named=led(tiered=999), **hidden) == {("",): 10, ("named",): 0}
+    assert read("overdue_bytes", named=led(tiered=799), **hidden, c=led()) == {("named",): 10_000}
+    assert read("overdue_bytes", named=led(tiered=799), local=led()) == {("named",): 10_000}
 
 
 def test_stalled_is_the_longest_of_the_partitions() -> None:

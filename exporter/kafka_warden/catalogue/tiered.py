@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from kafka_warden.catalogue.metric import Metric, Sample, View, broker_counter, broker_gauge, keyed, known
 from kafka_warden.model import BrokerConfig, Floats, TopicConfig
 
@@ -15,11 +17,15 @@ def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None])
     return Metric(name, about, ("broker",), read, source="DescribeConfigs. KIP-956")
 
 
+def _is_copied(config: TopicConfig) -> bool:
+    return config.remote_storage and not config.remote_copy_disabled
+
+
 def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig], float]) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         for topic, allowed in zip(view.snapshot.topics, view.topics.tolist(), strict=True):
             config = view.snapshot.topic_configs.get(topic)
-            if allowed and config is not None and config.remote_storage and not config.remote_copy_disabled:
+            if allowed and config is not None and _is_copied(config):
                 yield (topic,), value(config)
 
     return Metric(
@@ -31,10 +37,17 @@ def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig],
     )
 
 
-def _topics(name: str, about: str, column: Callable[[View], Floats], *, source: str) -> Metric:
+def _topics(name: str, about: str, column: Callable[[View], Floats], combine: np.ufunc, *, source: str) -> Metric:
+    """Make a gauge of the topics that may have series, and of the others combined: an alert must not miss them."""
+
     def read(view: View) -> Iterator[Sample]:
-        named = zip(view.snapshot.topics, view.topics.tolist(), column(view).tolist(), strict=True)
-        return (((topic,), value) for topic, allowed, value in named if allowed)
+        values, configs = column(view), view.snapshot.topic_configs
+        without = [(row, configs.get(view.snapshot.topics[row])) for row in np.flatnonzero(~view.topics).tolist()]
+        if rows := [row for row, config in without if config is not None and _is_copied(config)]:
+            yield ("",), float(combine.reduce(values[rows]))
+        for topic, allowed, value in zip(view.snapshot.topics, view.topics.tolist(), values.tolist(), strict=True):
+            if allowed:
+                yield (topic,), value
 
     return Metric(name, about, ("topic",), read, source=source)
 
@@ -110,15 +123,17 @@ TIERED = (
     _topics(
         "topic_remote_copy_overdue_bytes",
         "Bytes that should be in remote storage and are not: beyond active segments and the allowed lag. It "
-        "does not freeze",
+        "does not freeze. Empty topic: sum without series",
         lambda view: view.derived.tiered.overdue,
+        np.add,
         source="ListOffsets, DescribeLogDirs, DescribeConfigs; Kafka 3.9 and later. KIP-956",
     ),
     _topics(
         "topic_remote_copy_stalled_seconds",
         "Seconds since the latest remote offset last advanced while bytes are overdue, the longest of all "
-        "partitions; 0 while nothing is overdue",
+        "partitions; 0 if none are. Empty topic: without series",
         lambda view: view.derived.tiered.stalled,
+        np.maximum,
         source="ListOffsets; Kafka 3.9 and later. KIP-956",
     ),
     Metric(

@@ -20,10 +20,10 @@ def tiered(
     exporter.set("remote_copy_bytes_total", during(0, deletion, copied, None), broker=2)
 
 
-def overdue(exporter: Exporter, count: Value, stalled: Value = 0) -> None:
-    """Let a topic have bytes that should be in remote storage."""
-    exporter.set("topic_remote_copy_overdue_bytes", count, topic="orders")
-    exporter.set("topic_remote_copy_stalled_seconds", stalled, topic="orders")
+def overdue(exporter: Exporter, count: Value, stalled: Value = 0, topic: str = "orders") -> None:
+    """Let a topic have bytes that should be in remote storage; an empty one means those of topics.deny."""
+    exporter.set("topic_remote_copy_overdue_bytes", count, topic=topic)
+    exporter.set("topic_remote_copy_stalled_seconds", stalled, topic=topic)
 
 
 @scenario("S09b", 180)

@@ -63,6 +63,14 @@ def copies_stand_still(exporter: Exporter) -> Checks:
     return [silent(until=45), *steady(COPY, 48, 64, cause="lag", topic="orders"), over(COPY, at=67)]
 
 
+@scenario("R16", 75, step=60, brokers=(1, 2))
+def denied_copies_stand_still(exporter: Exporter) -> Checks:
+    """Nothing of the topics of topics.deny is copied for 50 min: the alert names none."""
+    tiered(exporter)
+    overdue(exporter, during(0, 50 * MINUTE, 2e9), during(0, 50 * MINUTE, lambda t: t), topic="")
+    return [silent(until=45), *steady(COPY, 48, 64, cause="lag"), over(COPY, at=67)]
+
+
 @scenario("R04", 90, core=True, step=60, brokers=(1, 2))
 def copies_fall_behind(exporter: Exporter) -> Checks:
     """Overdue bytes grow by two segments and shrink by one, although segments are copied all the time: an alert."""
