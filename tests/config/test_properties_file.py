@@ -1,5 +1,6 @@
 """A `client.properties` of another client, passed by file: read as Java reads it, with its secrets."""
 
+import os
 import re
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.config.load import load
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.java_properties import parse_properties
+from kafka_warden.settings.java_properties import MOST, parse_properties
 from sandbox.certificates import DAY, Authority
 from sandbox.passwords import write_secret
 from tests.building import known
@@ -142,6 +143,18 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, mode:
     assert message in str(caught.value)
     assert "canary" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_read_as_a_whole_is_refused(tmp_path: Path) -> None:
+    """The rest of it may switch TLS on."""
+    path = tmp_path / "client.properties"
+    path.write_text("bootstrap.servers=b:1\n" + "#\n" * MOST + "security.protocol=SSL\n")
+    with pytest.raises(ConfigError, match=rf"client\.properties: larger than {MOST} bytes"):
+        loaded(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match=r"client\.properties: cannot read the file: not a regular file"):
+        loaded(tmp_path)
 
 
 def test_a_file_without_secrets_may_be_read_by_all(tmp_path: Path) -> None:

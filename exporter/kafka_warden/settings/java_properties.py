@@ -1,14 +1,13 @@
 """Properties files of Java: `key=value`, `key: value`, comments, continued lines and escapes."""
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, refuse_shared
-from kafka_warden.settings.strict import decoded, open_now, reason
+from kafka_warden.settings.strict import decoded, read_file, reason
 
 MOST: Final = 1 << 20
 """Bytes of a file."""
@@ -71,16 +70,20 @@ def read_properties(path: Path, secret: frozenset[str]) -> dict[str, Property]:
     Raises:
         ConfigError: it cannot be read, a line is no pair, or others may read its secrets.
     """
+    status: list[Any] = []
     try:
-        with open(path, "rb", opener=open_now) as file:
-            status = os.fstat(file.fileno())
-            found = parse_properties(decoded(file.read(MOST)))
-    except OSError as failure:
+        content = read_file(path, MOST + 1, status.append)
+    except (OSError, ValueError) as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
+    # Cut off, it could lose what it says about TLS.
+    if len(content) > MOST:
+        raise ConfigError(f"{path}: larger than {MOST} bytes: not a properties file")
+    try:
+        found = parse_properties(decoded(content))
     except ValueError as failure:
         raise ConfigError(f"{path}: {failure}") from None
     if any(found[name].value for name in secret if name in found):
-        refuse_shared(path, status)
+        refuse_shared(path, *status)
     return found
 
 

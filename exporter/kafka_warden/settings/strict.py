@@ -107,7 +107,7 @@ def reason(failure: Exception) -> str:
     return " ".join(str(getattr(failure, "strerror", None) or failure).split())
 
 
-def open_now(path: str, flags: int) -> int:
+def _open_now(path: str, flags: int) -> int:
     """Open a file without waiting for the writer of a FIFO: an `opener` of `open`."""
     return os.open(path, flags | os.O_NONBLOCK)
 
@@ -138,7 +138,7 @@ def read_file(path: Path, most: int = -1, accept: Callable[[os.stat_result], Non
     Raises:
         OSError: it cannot be read, or is no regular file.
     """
-    with open(path, "rb", opener=open_now) as file:
+    with open(path, "rb", opener=_open_now) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a regular file")
