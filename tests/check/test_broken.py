@@ -311,7 +311,9 @@ def test_clock_skew(doctor: ScriptedDoctor) -> None:
 def test_state_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
     (doctor.folder / "file").touch()
     doctor.config["state"]["path"] = str(doctor.folder / "file" / "state")
-    doctor.one("KW-STATE", "cannot be written", "state.path")
+    doctor.one("KW-STATE", "cannot be written", "let this user write to the folder")
+    doctor.config["state"]["path"] = str(doctor.folder / "missing" / "state")
+    doctor.one("KW-STATE", "No such file", f"make the folder {doctor.folder / 'missing'} for this user")
 
 
 def test_the_address_of_a_broker_that_leads_to_another_cluster(doctor: ScriptedDoctor) -> None:

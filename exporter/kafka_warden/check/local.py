@@ -72,6 +72,8 @@ def _check_state(path: Path, report: Report) -> None:
         report.warning("KW-STATE", str(path), f"the state file cannot be used: {problem}", fix)
     except OSError as problem:
         fix = f"let this user write to the folder {path.parent}, or set state.path to another file"
+        if problem.errno == errno.ENOENT:
+            fix = f"make the folder {path.parent} for this user, or set state.path to another file"
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
             fix = f"free some space on the disk of {path.parent}, or set state.path to a file on another disk"
         text = f"the state file cannot be written: {problem.strerror or problem}"
