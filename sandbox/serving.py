@@ -49,8 +49,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         given = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         answer = self.server.answer(self, given)
-        page = 200, {"Content-Type": "text/plain; version=0.0.4"}, answer
-        status, headers, body = page if isinstance(answer, bytes) else answer
+        of_page = {"Content-Type": "text/plain; version=0.0.4"}
+        status, headers, body = (200, of_page, answer) if isinstance(answer, bytes) else answer
         self.send_response(status)
         for name, value in {**headers, "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
