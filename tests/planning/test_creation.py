@@ -107,6 +107,15 @@ def test_names_that_kafka_refuses(name: str, message: str) -> None:
         create(seen, 1, 1, name=name)
 
 
+@pytest.mark.parametrize(("name", "most"), [("new", 9999), ("on-1", 10_000)])
+def test_partitions_that_kafka_refuses_in_one_request(name: str, most: int) -> None:
+    """`create_topics` and `create_partitions` of Kafka 3.9.1 and 4.1.1 took so many, and refused one more."""
+    seen, before = hosting(1), int(name == "on-1")
+    assert create(seen, before + most, 1, math.inf, name=name).fits
+    with pytest.raises(PlanError, match=f"more than {most} new partitions in one request"):
+        create(seen, before + most + 1, 1, math.inf, name=name)
+
+
 def test_replicas_are_assigned_if_kafkas_placement_may_exceed_a_limit() -> None:
     """Kafka ignores limits: if its placement may exceed one, the command names the brokers."""
     found = create(hosting(9, 0, 0), 4, 2)

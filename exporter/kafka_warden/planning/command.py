@@ -33,7 +33,6 @@ MEASURE: Final = 36.0
 """Seconds: slightly more than three quota windows, as for the means of docs/spec/lag.md#bytes-in."""
 LEAST_MEASURE: Final = 2.0
 """Seconds. In a shorter time single batches of a producer hide its rate."""
-MOST_PARTITIONS: Final = 1_000_000
 
 _OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", "inbound", "rollback")
 _OF_TOPICS: Final = ("topic", "partitions", "replication_factor")
@@ -116,8 +115,6 @@ def _read_creation(flags: Mapping[str, Any]) -> Planned:
     if flags["partitions"] is None:
         raise ConfigError("--topic: needs --partitions")
     read = read_values(flags, {"partitions": values.whole_number, "replication_factor": values.whole_number})
-    if read["partitions"] > MOST_PARTITIONS:
-        raise ConfigError(f"--partitions: expected {MOST_PARTITIONS} or less, got {read['partitions']}")
     shape = {"partitions": read["partitions"], "factor": read["replication_factor"]}
     return partial(_creation, topic=flags["topic"], **shape, as_json=flags["output"] == "json")
 

@@ -38,6 +38,11 @@ def most_by_kafka(racks: Collection[Rack], up: int, partitions: int, factor: int
     return rounds * factor + min(rest, factor)
 
 
+MOST_CREATED: Final = 9999
+MOST_ADDED: Final = 10_000
+"""Partitions in one request: a controller writes up to 10,000 records for it, and one of them is that of the topic.
+`QuorumController.MAX_RECORDS_PER_USER_OP`. On Kafka 3.9 and 4.1 it refused one more."""
+
 _LONGEST_NAME: Final = 249
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """`org.apache.kafka.common.internals.Topic`."""
@@ -107,6 +112,11 @@ def plan_creation(
         raise PlanError(
             f"{topic}: has {in_count(len(existing), 'partition')} already; Kafka only adds some, so give a larger"
             " number"
+        )
+    if partitions > (most := MOST_ADDED if existing else MOST_CREATED):
+        raise PlanError(
+            f"{topic}: Kafka refuses more than {most} new partitions in one request; plan {most} or fewer, and then"
+            " the others"
         )
     cordoned = cordoned_brokers(snapshot.log_dirs)
     used = [broker for broker in snapshot.brokers.values() if not broker.gone and broker.id not in cordoned]
