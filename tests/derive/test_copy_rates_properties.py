@@ -104,8 +104,10 @@ def test_what_a_flow_gained_is_what_its_moves_lack_less(lags: list[list[int]], s
     clocks = [100.0, *accumulate(steps[1:], initial=100.0)]
     lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")}
     polls = []
-    for clock, each in zip(clocks, lags, strict=False):
-        moving = [Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=10**6, lag={2: lag}) for lag in each]
+    for number, (clock, each) in enumerate(zip(clocks, lags, strict=False), 1):
+        # No log end falls: that would be another log, whose copy is measured from then on.
+        end = number * 10**6
+        moving = [Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=end, lag={2: lag}) for lag in each]
         polls.append(snapshot({"t": moving}, clock=clock, topic_configs=lists))
     memory, _ = remembering(*polls)[-1]
     gained = {flow.leader_listed: copy_progress.total[-1] for flow, copy_progress in memory.moves.copy_progress.items()}

@@ -41,8 +41,11 @@ def _topics(name: str, about: str, column: Callable[[View], Floats], combine: np
     """Make a gauge of the topics that may have series, and of the others combined: an alert must not miss them."""
 
     def read(view: View) -> Iterator[Sample]:
-        values, configs = column(view), view.snapshot.topic_configs
-        without = [(row, configs.get(view.snapshot.topics[row])) for row in np.flatnonzero(~view.topics).tolist()]
+        values = column(view)
+        # Polls of history lack configurations of topics, and no topic is without series there.
+        without = (
+            (row, view.snapshot.topic_configs.get(view.snapshot.topics[row])) for row in np.flatnonzero(~view.topics)
+        )
         if rows := [row for row, config in without if config is not None and _is_copied(config)]:
             yield ("",), float(combine.reduce(values[rows]))
         for topic, allowed, value in zip(view.snapshot.topics, view.topics.tolist(), values.tolist(), strict=True):
