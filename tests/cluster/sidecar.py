@@ -23,8 +23,9 @@ INTERVAL = float(os.environ.get("SIDECAR_POLL_SECONDS", "1.0"))
 """Seconds between polls; a machine with much else to do needs more."""
 DEADLINE = 0.9 * INTERVAL
 STOP_WITHIN = 5.0
-SLOW_MACHINE = float(os.environ.get("SIDECAR_SLOW_MACHINE", "60"))
-"""Seconds to wait for anything that must happen; a machine with much else to do needs more."""
+SLOW_MACHINE = float(os.environ.get("SIDECAR_SLOW_MACHINE", "150"))
+"""Seconds to wait for anything that must happen; a machine with much else to do needs more. A controller that missed
+its first question is asked again after a minute."""
 _LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
 
 
