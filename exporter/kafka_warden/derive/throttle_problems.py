@@ -156,6 +156,19 @@ class Facts:
         hit: Bools = np.bincount(index[index != UNKNOWN], minlength=len(self.indexed.brokers)) > 0
         return hit
 
+    def brokers_behind(self, rows: Bools, side: Side) -> tuple[Bools, Bools]:
+        """(B,) of `brokers_of` for those of the replicas that are behind, and for those that may be."""
+        return self.brokers_of(rows & self.behind, side), self.brokers_of(rows & self.unsure, side)
+
+    def found(self, side: Side, problem: Problem, certain: Bools, unknown: Bools) -> dict[ProblemKey, bool | None]:
+        """Return a problem of the brokers (B,) where it is certain, and of those where it is unknown: None."""
+        brokers = self.indexed.brokers
+        return {
+            (broker, side, problem): value
+            for value, column in ((None, unknown), (True, certain))
+            for broker in brokers[column].tolist()
+        }
+
 
 def _blocked(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     """Find limits of 0 that hold back a follower which is behind."""
@@ -163,12 +176,8 @@ def _blocked(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     if side is Side.LEADER:
         # A leader holds back only followers that are not in sync.
         held = held & ~facts.indexed.snapshot.replicas.in_isr
-    behind, unsure = (facts.brokers_of(held & rows, side) for rows in (facts.behind, facts.unsure))
-    found = np.flatnonzero((facts.limits[side] == 0) & (behind | unsure))
-    return {
-        (broker, side, Problem.BLOCKED): certain or None
-        for broker, certain in zip(facts.indexed.brokers[found].tolist(), behind[found].tolist(), strict=True)
-    }
+    zero, (behind, unsure) = facts.limits[side] == 0, facts.brokers_behind(held, side)
+    return facts.found(side, Problem.BLOCKED, zero & behind, zero & unsure)
 
 
 def _below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
@@ -190,14 +199,9 @@ def _holds_original(facts: Facts, side: Side, in_sync: Bools) -> dict[ProblemKey
     out = in_sync & facts.throttles.held[side] & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
     out &= ~replicas.offline & (replicas.end != UNKNOWN)
-    limits, brokers = facts.limits[side], facts.indexed.brokers
-    binding = binding_limits(facts.indexed, limits, throttled_rates(facts.indexed, side))
-    behind, unsure = (facts.brokers_of(out & rows, side) for rows in (facts.behind, facts.unsure))
-    found = np.flatnonzero(behind | unsure)
-    return {
-        (broker, side, Problem.HOLDS_ORIGINAL): certain or None
-        for broker, certain in zip(brokers[found].tolist(), (behind & binding)[found].tolist(), strict=True)
-    }
+    binding = binding_limits(facts.indexed, facts.limits[side], throttled_rates(facts.indexed, side))
+    behind, unsure = facts.brokers_behind(out, side)
+    return facts.found(side, Problem.HOLDS_ORIGINAL, behind & binding, behind | unsure)
 
 
 def _fetch_size(facts: Facts, side: Side) -> Bools:
