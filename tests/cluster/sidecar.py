@@ -19,13 +19,15 @@ from sandbox.sidecar import sidecar_config
 from tests.cluster.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-INTERVAL = float(os.environ.get("SIDECAR_POLL_SECONDS", "1.0"))
-"""Seconds between polls; a machine with much else to do needs more."""
+INTERVAL = 1.0
+"""Seconds between polls."""
 DEADLINE = 0.9 * INTERVAL
 STOP_WITHIN = 5.0
-SLOW_MACHINE = float(os.environ.get("SIDECAR_SLOW_MACHINE", "150"))
-"""Seconds to wait for anything that must happen; a machine with much else to do needs more. A controller that missed
-its first question is asked again after a minute."""
+SLOW_MACHINE = 150.0
+"""Seconds to wait for anything that must happen. A controller that missed its first question is asked again after a
+minute."""
+SCRAPE_TIMEOUT = 10.0
+"""Seconds: Prometheus' own."""
 _LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
 
 
@@ -157,7 +159,7 @@ class Sidecar:
                 return _exchange(kept, path, self.headers)
             except (http.client.RemoteDisconnected, ConnectionError):
                 kept.close()
-        self._own.connection = made = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SLOW_MACHINE)
+        self._own.connection = made = http.client.HTTPConnection("127.0.0.1", self._port, timeout=SCRAPE_TIMEOUT)
         self._connections.append(made)
         return _exchange(made, path, self.headers)
 
