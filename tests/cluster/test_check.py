@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden.check import connection
+from kafka_warden.clients.kafka.librdkafka import librdkafka
 from sandbox import Cluster, ClusterSettings, Security
 from sandbox.admin_principals import MONITORING, Acl
 from sandbox.protection import MONITOR
@@ -56,9 +58,12 @@ def test_second_opinions(
 ) -> None:
     """Librdkafka does not allow a value, an error as history needs it; jmxquery finds no Java: a warning."""
     cluster.admin.create_topic("kept", partitions=1)
-    doctor = look(cluster, tmp_path, capsys, socket_timeout_ms="400000")
+    doctor = look(cluster, tmp_path, capsys)
     doctor.config["history"] = {"kafka": {"topic": "kept"}}
-    doctor.one("KW-LOGIN-LIBRDKAFKA", "socket.timeout.ms", "history.kafka.topic needs it")
+    with monkeypatch.context() as patched:
+        # No value of the configuration is out of its range: such ones become the nearest in it.
+        patched.setattr(connection, "librdkafka", lambda given: {**librdkafka(given), "socket.timeout.ms": 400_000})
+        doctor.one("KW-LOGIN-LIBRDKAFKA", "socket.timeout.ms", "history.kafka.topic needs it")
     monkeypatch.setenv("PATH", str(tmp_path))
     doctor = look(cluster, tmp_path, capsys)
     doctor.one("KW-JMX-JMXQUERY", "jmxquery reads 0 of", "does not depend on it", result="warning")
