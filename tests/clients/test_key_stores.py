@@ -1,5 +1,6 @@
 """Stores of Java, PKCS12 and JKS, made by keytool: their content as PEM, in TLS and for librdkafka."""
 
+import datetime as dt
 import shutil
 import ssl
 from collections.abc import Mapping
@@ -31,7 +32,8 @@ class Stores:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.authority = Authority(folder, "authority")
-        self.client = self.authority.issue("client")
+        # Of a chain the first to expire counts: the client's, also when the authority's was made a second before.
+        self.client = self.authority.issue("client", lifetime=dt.timedelta(hours=1))
         self.trust = {kind: self.make_trust(kind, f"trust.{kind}") for kind in KINDS}
         self.keys = {kind: self.make_keys(kind, self.client, f"keys.{kind}") for kind in KINDS}
 
