@@ -200,7 +200,9 @@ def large_folders(parts: Iterable[Part]) -> tuple[list[tuple[list[Part], int]], 
         if size < LARGE or len(large) == MOST_LARGE:
             others += mine
         else:
-            large.append((mine, math.ceil(size / LARGEST_FILE)))
+            files_made = math.ceil(size / LARGEST_FILE)
+            # Each is a task. The last of three would leave one of two cores idle.
+            large.append((mine, files_made if files_made == 1 else files_made + files_made % 2))
     return large, others
 
 
