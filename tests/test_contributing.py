@@ -65,7 +65,7 @@ def changed(before: dict[str, bytes], directory: Path) -> set[str]:
 def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {
         "PYTHONPATH": f"{directory}:{directory / 'exporter'}",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPYCACHEPREFIX": str(directory / ".bytecode"),
         CACHE_VARIABLE: str(cache_directory()),
     }
     return run(sys.executable, *arguments, cwd=directory, env=environment, timeout=900)
