@@ -288,7 +288,7 @@ class Explanation:
             self.report.ok(code, subject, f"answers at {quorum.controllers.get(quorum.leader, 'its own listener')}")
         else:
             asked = self.outcomes.get((Source.CONTROLLER_CONFIGS, str(quorum.leader)))
-            why = "it is not known" if asked is None else asked.fault
+            why = "its address is not known" if asked is None else asked.fault
             fix = (
                 "set controllers.quota_window to controller.quota.window.num x controller.quota.window.size.seconds, or"
                 " let clients reach that listener"
