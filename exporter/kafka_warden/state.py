@@ -109,8 +109,10 @@ class StateFile:
             StateError: it is damaged, or another user could have written it.
             OSError: it cannot be read; FileNotFoundError: there is none.
         """
-        raw = read_file(self._path, LARGEST + 1, self._refuse_foreign)
-        _refuse_large(raw)
+        try:
+            raw = read_file(self._path, LARGEST, self._refuse_foreign)
+        except ValueError as problem:
+            raise StateError(f"it is {problem}") from None
         if raw.count(b"[") + raw.count(b"{") > len(raw) // LEAST_BYTES + 1:
             raise StateError("it is damaged: too many lists and objects")
         try:
@@ -132,7 +134,8 @@ class StateFile:
             raise StateError(f"mode {mode:04o} lets other users write it; remove it, or run: chmod 600 {self._path}")
 
     def _write(self, raw: bytes) -> None:
-        _refuse_large(raw)
+        if len(raw) > LARGEST:
+            raise StateError(f"it is larger than {LARGEST} bytes")
         with self._temporary(raw) as temporary:
             temporary.replace(self._path)
 
@@ -164,8 +167,3 @@ def watched_cluster(document: Mapping[str, Any], bootstrap: Collection[str]) -> 
     if isinstance(cluster, str) and isinstance(before, list) and not set(bootstrap).isdisjoint(map(str, before)):
         return cluster
     return None
-
-
-def _refuse_large(raw: bytes) -> None:
-    if len(raw) > LARGEST:
-        raise StateError(f"it is larger than {LARGEST} bytes")

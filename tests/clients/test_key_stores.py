@@ -1,6 +1,7 @@
 """Stores of Java, PKCS12 and JKS, made by keytool: their content as PEM, in TLS and for librdkafka."""
 
 import datetime as dt
+import os
 import shutil
 import ssl
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
 from kafka_warden.errors import ConfigError, TlsError
 from kafka_warden.settings.secrets import Secret
+from kafka_warden.settings.strict import LARGEST_FILE
 from sandbox.certificates import Authority, Identity
 from sandbox.key_stores import write_key_store, write_trust_store
 
@@ -169,6 +171,10 @@ def test_mistakes_that_only_one_type_has(stores: Stores, tmp_path: Path) -> None
     other.write_bytes(b"\xce\xce\xce\xce")
     assert "neither PEM, PKCS12 nor JKS" in problem(other)
     with pytest.raises(ConfigError, match=r"^kafka: '.*other': it is neither PEM"):
+        translate({**BASE, "ssl.ca.location": str(other)})
+    os.truncate(other, LARGEST_FILE + 1)
+    assert "cannot read" in problem(other)
+    with pytest.raises(ConfigError, match=rf"cannot read it: larger than {LARGEST_FILE} bytes"):
         translate({**BASE, "ssl.ca.location": str(other)})
     properties = {**BASE, "ssl.truststore.location": str(stores.trust["PKCS12"])}
     with pytest.raises(ConfigError, match=r"ssl\.truststore\.password is missing"):

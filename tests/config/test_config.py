@@ -14,6 +14,7 @@ from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConf
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import Secret
+from kafka_warden.settings.strict import LARGEST_FILE
 from sandbox.passwords import write_secret
 from tests.building import known
 from tests.support.fuzz.files import LAUGHS
@@ -379,11 +380,15 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\xfd")
     os.mkfifo(tmp_path / "fifo")
+    large = tmp_path / "large"
+    large.touch()
+    os.truncate(large, LARGEST_FILE + 1)
     for path, message in (
         (tmp_path / "missing", "No such file or directory"),
         (tmp_path, "Is a directory"),
         (tmp_path / "fifo", "not a regular file"),
         (binary, "not UTF-8"),
+        (large, "larger than"),
     ):
         with pytest.raises(ConfigError, match=f"{path}: .*{message}"):
             load({}, {}, path)

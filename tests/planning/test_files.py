@@ -28,7 +28,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
 def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LARGEST", 1 << 20)
     (tmp_path / "move.json").write_text(" " * (1 << 20) + GOOD)
-    with pytest.raises(PlanError, match=r"move\.json: larger than 1.05 MB"):
+    with pytest.raises(PlanError, match=r"move\.json: larger than 1048576 bytes"):
         read_targets(tmp_path / "move.json")
 
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.errors import ConfigError, PlanError
-from kafka_warden.formatting import in_bytes
 from kafka_warden.history.poll import topic_id_text
 from kafka_warden.model import Snapshot
 from kafka_warden.planning.inbound import Percentile
@@ -67,9 +66,7 @@ def read_text(file: Path) -> str:
         OSError: it cannot be read, or is no regular file.
         ValueError: it is too large, or not UTF-8.
     """
-    content = read_file(file, LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"larger than {in_bytes(LARGEST)}")
+    content = read_file(file, LARGEST)
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -72,12 +72,9 @@ def read_properties(path: Path, secret: frozenset[str]) -> dict[str, Property]:
     """
     status: list[Any] = []
     try:
-        content = read_file(path, MOST + 1, status.append)
+        content = read_file(path, MOST, status.append)
     except (OSError, ValueError) as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
-    # Cut off, it could lose what it says about TLS.
-    if len(content) > MOST:
-        raise ConfigError(f"{path}: larger than {MOST} bytes: not a properties file")
     try:
         found = parse_properties(decoded(content))
     except ValueError as failure:

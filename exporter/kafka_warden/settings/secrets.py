@@ -108,7 +108,7 @@ class SecretFile:
             SecretError: it cannot be read, is empty, is not text, or others may read it.
         """
         try:
-            content = read_file(self.path, _LARGEST + 1, partial(refuse_shared, self.path))
+            content = read_file(self.path, _LARGEST, partial(refuse_shared, self.path))
         except (OSError, ValueError) as failure:
             raise SecretError(f"{self.path}: cannot read the secret: {reason(failure)}") from None
         return Secret(_text(self.path, content))
@@ -119,8 +119,6 @@ class SecretFile:
 
 
 def _text(path: Path, content: bytes) -> str:
-    if len(content) > _LARGEST:
-        raise SecretError(f"{path}: larger than {_LARGEST} bytes: not a secret")
     try:
         text = content.decode()
     except UnicodeDecodeError:

@@ -130,20 +130,28 @@ def decoded(content: bytes) -> str:
         raise ValueError(f"line {line} is not UTF-8 text; save the file as UTF-8") from None
 
 
-def read_file(path: Path, most: int = -1, accept: Callable[[os.stat_result], None] = lambda _: None) -> bytes:
-    """Read a regular file, or its first `most` bytes. Another kind, such as a FIFO, could block for ever.
+LARGEST_FILE: Final = 16 << 20
+"""Bytes. The authorities of a JDK have 160 KiB."""
+
+
+def read_file(path: Path, most: int = LARGEST_FILE, accept: Callable[[os.stat_result], None] = lambda _: None) -> bytes:
+    """Read a regular file of at most `most` bytes. Another kind, such as a FIFO, could block for ever.
 
     `accept` raises for a file with another owner or mode than wanted.
 
     Raises:
         OSError: it cannot be read, or is no regular file.
+        ValueError: it is larger.
     """
     with open(path, "rb", opener=_open_now) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a regular file")
         accept(status)
-        return file.read(most)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"larger than {most} bytes")
+    return content
 
 
 LARGEST: Final = 2**63 - 1

@@ -86,10 +86,10 @@ class Kerberos:
         if self._keytab is None:
             return
         try:
-            mark = read_file(self._keytab, len(_KEYTAB_MARK), partial(refuse_shared, self._keytab))
+            keytab = read_file(self._keytab, accept=partial(refuse_shared, self._keytab))
         except (OSError, ValueError) as failure:
             raise SecretError(f"kafka.{KEYTAB}: cannot read {str(self._keytab)!r}: {reason(failure)}") from None
-        if mark != _KEYTAB_MARK:
+        if not keytab.startswith(_KEYTAB_MARK):
             raise SecretError(f"kafka.{KEYTAB}: {str(self._keytab)!r} is not a keytab")
 
     async def ticket(self, network: Network, timeout_at: float) -> tuple[str, float]:

@@ -148,8 +148,6 @@ def _sha1(*parts: bytes) -> bytes:
 _PEM_MARK: Final = b"-----BEGIN"
 _PKCS12_START: Final = b"\x30"
 """Of a DER sequence."""
-_LARGEST: Final = 16 << 20
-"""Bytes. The authorities of a JDK have 160 KiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +186,15 @@ class KeyStore:
         passwords = [source.read() if source else None for source in (self.password, self.key_password)]
         store, key = (secret.reveal() if secret else None for secret in passwords)
         try:
-            content = read_file(self.path, _LARGEST)
+            content = read_file(self.path)
             if content.startswith(MAGIC):
                 return read_jks(content, self.name, store, key)
             if content.startswith(_PKCS12_START):
                 return _read_pkcs12(content, self.name, store)
-        except OSError as failure:
-            raise self._unusable(f"cannot read it: {reason(failure)}") from None
         except KeyStoreError as failure:
             raise self._unusable(str(failure)) from None
+        except (OSError, ValueError) as failure:
+            raise self._unusable(f"cannot read it: {reason(failure)}") from None
         # Without a property: `ssl.ca.location` and `https.ca.location` may name it as well.
         raise ConfigError(
             f"kafka: {str(self.path)!r}: it is neither PEM, PKCS12 nor JKS; convert it with keytool -importkeystore"

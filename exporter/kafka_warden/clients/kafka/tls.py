@@ -155,6 +155,8 @@ def _store(
         pem = path is None or path.is_dir() or is_pem(read_file(path))
     except OSError:
         return None
+    except ValueError:  # Too large: the store says so.
+        pem = False
     return None if pem or path is None else KeyStore(name, path, password, key_password)
 
 
